@@ -1,0 +1,60 @@
+# Needs Python 3.11 or later with venv and pip, and make. Everything else lands in .venv here.
+# Nothing is read from or written to the user's home.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTEST_FLAGS ?=
+BIN := .venv/bin
+STAMP := .venv/.made
+CODE = $(wildcard src tests examples benchmarks)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup format lint check test quick run benchmarks pin clean
+.DEFAULT_GOAL := help
+
+help:  ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+$(STAMP): requirements-dev.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $@
+
+setup: $(STAMP)  ## make .venv with the pinned requirements and the project
+
+format: setup  ## put the code into shape
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+lint: setup  ## format, lint, types and layers
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy $(CODE)
+	$(BIN)/lint-imports --no-cache
+
+check: lint  ## lint, and the habits of the house
+	$(BIN)/python -m pytest -q tests/house
+
+quick: setup  ## tests without real processes
+	$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_FLAGS)
+
+test: lint  ## everything: lint and all tests
+	$(BIN)/python -m pytest -q $(PYTEST_FLAGS)
+
+run: setup  ## the example day
+	$(BIN)/python -m examples.day.run
+
+benchmarks: setup  ## all numbers
+	$(BIN)/python -m benchmarks all
+
+pin: setup  ## renew the pinned requirements
+	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) \
+		--output-file requirements.txt pyproject.toml
+	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) --extra dev --extra examples --allow-unsafe \
+		--constraint requirements.txt --output-file requirements-dev.txt pyproject.toml
+
+PIN_FLAGS := --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+
+clean:  ## remove what was made
+	rm -rf .venv build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

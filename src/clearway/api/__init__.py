@@ -1,0 +1,1 @@
+"""HTTP to the controller: who may come in, what they may ask, and how errors are told."""

@@ -1,0 +1,36 @@
+"""The app: routes behind the door, errors as problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from clearway import __version__
+from clearway.api import jobs, logs, machines, problems
+from clearway.api.access import Access
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from clearway.api.desk import Desk
+
+PREFIX = "/api/v1"
+
+
+def build_app(desk: Desk, token: str = "") -> ASGIApp:
+    """Return the app that serves a desk. Without a token only the owner's socket leads in (but to `health`)."""
+    app = FastAPI(
+        title="Clearway",
+        version=__version__,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.desk = desk
+    app.state.body_limit = desk.settings.body_limit
+    problems.install(app)
+    for router in (machines.router, jobs.router, logs.router):
+        app.include_router(router, prefix=PREFIX)
+    return Access(app, token)

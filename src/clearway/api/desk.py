@@ -1,0 +1,123 @@
+"""What every route works with, and how a job is found."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import unquote
+
+import msgspec
+from fastapi import Depends, Request, Response
+
+from clearway.control import Board
+from clearway.model.errors import NotFoundError, UnknownWordError
+from clearway.model.ids import JobId
+from clearway.observe.timeline import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fastapi.dependencies.models import Dependant
+
+    from clearway.config.settings import Settings
+    from clearway.control import Controller, JobRow
+    from clearway.model.asks import Ask
+    from clearway.model.events import Record, TaskRef
+    from clearway.ports.journal import Journal
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A controller and what belongs to it.
+
+    `log_path` tells where a task's stdout or stderr lies; `login` is the user whose controller it is; `about` who
+    serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for; `stop`
+    ends the process; `stopping` is set when that has begun.
+    """
+
+    controller: Controller
+    journal: Journal
+    log_path: Callable[[TaskRef, str], Path]
+    settings: Settings
+    login: str
+    about: dict[str, Any]
+    enforced: dict[str, str]
+    stop: Callable[[], None]
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def board(self) -> Board:
+        """What is so now."""
+        return self.controller.board
+
+    async def ask(self, ask: Ask) -> object:
+        """Ask the controller; returns when the answer is in the journal, or raises what it refused with."""
+        return await asyncio.wrap_future(self.controller.ask(ask))
+
+    def job_id(self, ref: str) -> JobId:
+        """Return the job that a reference means: `id:N`, `name:NAME`, a number, or a name. NotFoundError: none."""
+        kind, colon, rest = ref.partition(":")
+        if colon and kind == "id" and _is_number(rest):
+            return JobId(int(rest))
+        if _is_number(ref) and int(ref) in self.board.jobs:
+            return JobId(int(ref))
+        name = rest if colon and kind == "name" else ref
+        found = self.board.named(name)
+        if found is None and _is_number(ref):
+            return JobId(int(ref))  # perhaps one that only the journal knows
+        if found is None:
+            raise NotFoundError(f"there is no job {name!r} among those at hand; older ones are found by their number")
+        return found
+
+    def row(self, job: JobId) -> JobRow:
+        """Return a job's row, from the journal where it is no longer on the board. NotFoundError: there is none."""
+        row = self.board.jobs.get(job)
+        return row if row is not None else Board.row_of((e.record for e in self.journal.of_job(job)), job)
+
+    def records(self, job: JobId) -> list[Record]:
+        """Return a job's records, and those of the classes it waited in, in order."""
+        return records_of(self.journal, job)
+
+    def node_name(self, node: int) -> str:
+        """Return the name of a node, also of one that is gone."""
+        return self.board.node_names.get(node, f"node {node}")  # type: ignore[call-overload,no-any-return]
+
+
+def answer(content: object, status: int = 200) -> Response:
+    """Return rows as JSON, encoded in the thread of the caller."""
+    return Response(msgspec.json.encode(content), status, media_type="application/json")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18  # noqa: PLR2004  fits 64 bits
+
+
+def _desk(request: Request) -> Desk:
+    """Return the desk, after refusing query words that the route does not know."""
+    known = _query_words(request.scope["route"].dependant)
+    for word in request.query_params:
+        if word not in known:
+            raise UnknownWordError.of(word, known, f"query of {request.scope['route'].name}")
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def _query_words(dependant: Dependant) -> set[str]:
+    own = {field.alias for field in dependant.query_params}
+    return own.union(*map(_query_words, dependant.dependencies))
+
+
+def _job(request: Request) -> JobId:
+    desk: Desk = request.app.state.desk
+    return desk.job_id(unquote(request.path_params["ref"], errors="replace"))
+
+
+def _node(request: Request) -> str:
+    return unquote(request.path_params["node"], errors="replace")
+
+
+TheDesk = Annotated[Desk, Depends(_desk)]
+TheJob = Annotated[JobId, Depends(_job)]
+TheNode = Annotated[str, Depends(_node)]

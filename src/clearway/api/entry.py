@@ -1,0 +1,70 @@
+"""The words of a submit, read into jobs: all or none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearway.model.errors import InputError, UnknownWordError
+from clearway.model.words import JOB_WORDS, read_job
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clearway.api.desk import Desk
+    from clearway.control import QueueRow
+    from clearway.model.job import JobSpec
+
+_DEEPEST = 100  # of queues; more levels than that are a circle
+
+
+def read_jobs(desk: Desk, raw: object) -> tuple[JobSpec, ...]:
+    """Read `{"jobs": [words, ..]}`, with the defaults of each job's queue. Raises InputError for the first bad one."""
+    if not isinstance(raw, dict):
+        raise InputError("body", raw, '{"jobs": [..]}')
+    for key in raw:
+        if key != "jobs":
+            raise UnknownWordError.of(key, ("jobs",), "body")
+    jobs = raw.get("jobs")
+    if not isinstance(jobs, list) or not jobs:
+        raise InputError("jobs", jobs, "a list of one job or more")
+    return tuple(_read_one(desk, i, words) for i, words in enumerate(jobs))
+
+
+def _read_one(desk: Desk, index: int, words: object) -> JobSpec:
+    place = f"jobs[{index}]"
+    if not isinstance(words, dict):
+        raise InputError("jobs", words, "each job is a map of words", place)
+    if "pin" in words:
+        raise UnknownWordError.of("pin", JOB_WORDS, place)  # a scenario's word: here the policy places
+    try:
+        defaults = {**_own_defaults(desk), **queue_defaults(desk.board.queues, words.get("queue"))}
+        return _checked(read_job(words, defaults))
+    except InputError as error:
+        raise error.at(f"{place}, {error.place}" if error.place else place) from None
+
+
+def _checked(spec: JobSpec) -> JobSpec:
+    if not spec.run:
+        raise InputError("run", None, "a job has a command to run")
+    if not spec.workdir.startswith("/"):
+        raise InputError("workdir", spec.workdir, "a whole path: the controller runs in another directory")
+    return spec
+
+
+def _own_defaults(desk: Desk) -> dict[str, Any]:
+    return {"user": desk.login, "workdir": str(Path.home())}
+
+
+def queue_defaults(queues: Mapping[str, QueueRow], queue: object) -> dict[str, Any]:
+    """Return the defaults of a queue: of those upwards from it, the nearest that states a word decides it."""
+    found: dict[str, Any] = {}
+    name = queue if isinstance(queue, str) else "default"
+    for _ in range(_DEEPEST):
+        row = queues.get(name)
+        if row is None:
+            break
+        found = {**json.loads(row.spec.defaults), **found}
+        name = row.spec.parent
+    return found

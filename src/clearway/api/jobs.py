@@ -1,0 +1,156 @@
+"""Routes of jobs: submit, list, look at, end."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from clearway.api.body import read_json
+from clearway.api.desk import TheDesk, TheJob, answer
+from clearway.api.entry import read_jobs
+from clearway.api.moments import FACE
+from clearway.api.rows import job_row, waits_for
+from clearway.api.story import events_of, story_of
+from clearway.model.asks import Cancel, Resume, Submit, Suspend
+from clearway.model.errors import InputError
+from clearway.model.reasons import Code
+from clearway.model.states import State, shown
+from clearway.observe.words import sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clearway.api.desk import Desk
+    from clearway.control import JobRow
+    from clearway.model.ids import JobId
+
+LONGEST_WAIT_S = 60.0
+MOST_ROWS = 100_000
+
+router = APIRouter()
+
+
+@router.post("/jobs")
+async def submit(desk: TheDesk, request: Request) -> Response:
+    """Enter jobs, all or none."""
+    raw = await read_json(request)
+    specs = await run_in_threadpool(read_jobs, desk, raw)
+    numbers: tuple[JobId, ...] = await desk.ask(Submit(specs))  # type: ignore[assignment]  # the answer to a Submit
+    told = [
+        {"id": n, "name": spec.name, "warnings": _warnings(desk, n)} for n, spec in zip(numbers, specs, strict=True)
+    ]
+    return answer({"jobs": told}, 201)
+
+
+@router.get("/jobs")
+def jobs(
+    desk: TheDesk,
+    state: str | None = None,
+    queue: str | None = None,
+    name: str | None = None,
+    everything: bool = False,  # noqa: FBT001, FBT002
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1000,
+) -> Response:
+    """List jobs, newest first; those that are over only with `everything`, or where `state` asks for them."""
+    wanted = _state(state)
+    over = everything or wanted is not None
+    fitting = (row for row in _newest_first(desk) if _fits(row, wanted, queue, name, over=over))
+    rows = [job_row(desk, row) for row in islice(fitting, limit)]
+    return answer({"jobs": rows})
+
+
+@router.get("/jobs/{ref}")
+def job(desk: TheDesk, job: TheJob) -> Response:
+    """Show one job with its attempts and waits."""
+    row = desk.row(job)
+    return answer({**job_row(desk, row), **story_of(desk, job).shown()})
+
+
+@router.get("/jobs/{ref}/events")
+def events(desk: TheDesk, job: TheJob) -> Response:
+    """Tell what happened to a job, oldest first."""
+    desk.row(job)
+    return answer({"events": events_of(desk, job)})
+
+
+@router.get("/jobs/{ref}/why")
+def why(desk: TheDesk, job: TheJob) -> Response:
+    """Tell why a job waits, started or ended."""
+    row = desk.row(job)
+    return answer(story_of(desk, job).why(desk, row))
+
+
+@router.post("/jobs/{ref}/cancel")
+async def cancel(desk: TheDesk, job: TheJob) -> Response:
+    """End a job; one that is over stays as it is."""
+    row = await run_in_threadpool(desk.row, job)
+    if not row.over:
+        await desk.ask(Cancel(job, desk.login))
+    return answer(job_row(desk, await run_in_threadpool(desk.row, job)))
+
+
+@router.post("/jobs/{ref}/suspend")
+async def suspend(desk: TheDesk, job: TheJob) -> Response:
+    """Have a running job stand still."""
+    await desk.ask(Suspend(job))
+    return answer(job_row(desk, desk.row(job)))
+
+
+@router.post("/jobs/{ref}/resume")
+async def resume(desk: TheDesk, job: TheJob) -> Response:
+    """Have a job that stands still go on."""
+    await desk.ask(Resume(job))
+    return answer(job_row(desk, desk.row(job)))
+
+
+@router.get("/jobs/{ref}/wait")
+async def wait(desk: TheDesk, job: TheJob, timeout: Annotated[float, Query(ge=0)] = LONGEST_WAIT_S) -> Response:  # noqa: ASYNC109
+    """Answer when the job is over, or after `timeout` seconds (60 at most) with what it is then."""
+    if job in desk.board.jobs:
+        await until_over(desk, job, min(timeout, LONGEST_WAIT_S))
+    return answer(job_row(desk, await run_in_threadpool(desk.row, job)))
+
+
+async def until_over(desk: Desk, job: JobId, timeout_s: float) -> None:
+    """Return when a job on the board is over, when the controller stops, or after the timeout."""
+    over = asyncio.wrap_future(desk.board.when_over(job))
+    stopping = asyncio.ensure_future(desk.stopping.wait())
+    either: set[asyncio.Future[Any]] = {over, stopping}
+    await asyncio.wait(either, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not over.done():
+        over.cancel()
+    else:
+        over.exception()  # forgotten in this very moment: the caller looks into the journal
+
+
+def _warnings(desk: Desk, job: JobId) -> list[str]:
+    row = desk.board.jobs.get(job)
+    reasons = waits_for(desk, row) if row is not None else ()
+    return [sentence(reason, FACE.moment) for reason in reasons if reason.code is Code.NEVER_FITS]
+
+
+def _newest_first(desk: Desk) -> Iterator[JobRow]:
+    return reversed(list(desk.board.jobs.values()))
+
+
+def _state(said: str | None) -> State | None:
+    if said is None:
+        return None
+    try:
+        return State(said)
+    except ValueError:
+        raise InputError("state", said, "one of " + ", ".join(State), "query") from None
+
+
+def _fits(row: JobRow, state: State | None, queue: str | None, name: str | None, *, over: bool) -> bool:
+    return (
+        (state is None or state in (row.state, shown(row.state)))
+        and (queue is None or row.queue == queue)
+        and (name is None or row.name == name or (name.endswith("*") and row.name.startswith(name[:-1])))
+        and (over or not row.over)
+    )

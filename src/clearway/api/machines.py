@@ -1,0 +1,104 @@
+"""Routes of nodes, queues and the controller itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from fastapi import APIRouter, Request, Response
+
+from clearway.api.body import read_json
+from clearway.api.desk import TheDesk, TheNode, answer
+from clearway.api.rows import node_row, plain, queue_row
+from clearway.control import QueueRow
+from clearway.model.asks import Drain, SetQueue
+from clearway.model.errors import InputError, NotFoundError
+from clearway.model.fleet import QueueSpec
+from clearway.model.machine_words import read_queue
+from clearway.model.states import shown
+from clearway.model.values import MILLI
+
+if TYPE_CHECKING:
+    from clearway.api.desk import Desk
+
+router = APIRouter()
+DEFAULT = "default"  # the queue of jobs that name none
+
+
+@router.get("/health")
+async def health(desk: TheDesk) -> Response:
+    """Say whether the controller decides and writes. The one thing that anybody may ask."""
+    state = desk.controller.health().state
+    return answer({"status": state}, 200 if state == "up" else 503)
+
+
+@router.get("/status")
+def status(desk: TheDesk) -> Response:
+    """Show the controller and what it has in hand."""
+    how = desk.controller.health()
+    nodes = list(desk.board.nodes.values())
+    return answer(
+        {
+            "controller": {**desk.about, "state": how.state, "text": how.text},
+            "engine": {"name": desk.settings.engine, "enforced": desk.enforced},
+            "policy": msgspec.to_builtins(desk.board.policy),
+            "jobs": dict(sorted(Counter(str(shown(row.state)) for row in list(desk.board.jobs.values())).items())),
+            "nodes": len(nodes),
+            "gpus": _gpus(desk),
+            "journal": {"records": desk.journal.last()},
+        }
+    )
+
+
+def _gpus(desk: Desk) -> dict[str, Any]:
+    nodes = list(desk.board.nodes.values())
+    total, held = sum(n.spec.gpus for n in nodes), sum(dict(n.use).get("gpus", 0) for n in nodes)
+    return {
+        "total": total,
+        "held": plain(held),
+        "free": plain(total * MILLI - held),
+        "counted_only": sum(n.spec.gpus for n in nodes if n.spec.counted_only),
+    }
+
+
+@router.get("/nodes")
+def nodes(desk: TheDesk) -> Response:
+    """List nodes with what is free on each."""
+    rows = sorted(list(desk.board.nodes.values()), key=lambda row: row.id)  # noqa: C414  a copy: the loop changes it
+    return answer({"nodes": [node_row(row) for row in rows]})
+
+
+@router.post("/nodes/{node}/drain")
+async def drain(desk: TheDesk, node: TheNode, drained: bool = True) -> Response:  # noqa: FBT001, FBT002
+    """Place nothing new on a node, or (`drained=false`) do so again."""
+    await desk.ask(Drain(node, drained))
+    for row in list(desk.board.nodes.values()):
+        if row.spec.name == node:
+            return answer(node_row(row))
+    raise NotFoundError(f"there is no node {node!r}")
+
+
+@router.get("/queues")
+def queues(desk: TheDesk) -> Response:
+    """List queues with what each holds."""
+    found = {DEFAULT: QueueRow(QueueSpec(DEFAULT)), **desk.board.queues}  # a copy, and there is always one queue
+    return answer({"queues": [queue_row(found[name]) for name in sorted(found)]})
+
+
+@router.post("/queues")
+async def set_queue(desk: TheDesk, request: Request) -> Response:
+    """Create or change a queue."""
+    raw = await read_json(request)
+    if not isinstance(raw, dict):
+        raise InputError("body", raw, "a map of the words of a queue")
+    spec = read_queue(raw)
+    await desk.ask(SetQueue(spec))
+    return answer(queue_row(desk.board.queues[spec.name]))
+
+
+@router.post("/shutdown")
+async def shutdown(desk: TheDesk) -> Response:
+    """Stop the controller; running tasks go on."""
+    desk.stop()
+    return answer({"stopping": True}, 202)

@@ -1,0 +1,200 @@
+"""The controller process: `python -m clearway.api.process --home DIR`. Started by `clearway up` and whoever needs one.
+
+The loop that decides runs in a thread of its own; HTTP is served in the main one. Exit codes are in docs/settings.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import fcntl
+import json
+import logging
+import os
+import signal
+import sys
+from contextlib import ExitStack, contextmanager
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearway import __version__
+from clearway.compose.launch import EXIT_TAKEN
+from clearway.config.home import Running, home_dir, make_home, process_start, write_running
+from clearway.config.settings import load_settings
+from clearway.model.errors import ClearwayError, InputError, StoreError
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator, Sequence
+
+    from clearway.compose.assemble import Assembled
+    from clearway.config.settings import Settings
+
+LOG = logging.getLogger("clearway.process")
+EXIT_BAD_SETTING = 2
+EXIT_LOOP_FAILED = os.EX_SOFTWARE
+EXIT_STORE = os.EX_IOERR
+OLD_LOGS = 3
+STOP_S = 10.0  # the turn that is under way when a controller stops takes milliseconds
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a controller until it is told to stop, and return the exit code."""
+    parser = argparse.ArgumentParser("clearway.api.process", description="The controller of one home.")
+    parser.add_argument("--home", type=Path, default=None)
+    parser.add_argument("--options", type=json.loads, default={}, help="settings as JSON, over those of clearway.yaml")
+    given = parser.parse_args(argv)
+    home: Path = given.home.absolute() if given.home else home_dir()
+    try:
+        make_home(home)
+        with ExitStack() as held:
+            if not held.enter_context(_only_one(home)):
+                print(f"another controller has {home}", file=sys.stderr)  # noqa: T201  its log is not ours to write
+                return EXIT_TAKEN
+            settings = load_settings(home, given.options)
+            _write_log(home, settings.log_size)
+            return _run(settings)
+    except ClearwayError as error:
+        print(f"clearway: {error}", file=sys.stderr)  # noqa: T201  what whoever starts it shows
+        return _exit_code(error)
+
+
+def _exit_code(error: ClearwayError) -> int:
+    if isinstance(error, InputError):
+        return EXIT_BAD_SETTING
+    return EXIT_STORE if isinstance(error, StoreError) else 1
+
+
+@contextmanager
+def _only_one(home: Path) -> Iterator[bool]:
+    lock = os.open(home / "controller.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(lock)
+
+
+def _write_log(home: Path, size: int) -> None:
+    handler = RotatingFileHandler(home / "controller.log", maxBytes=size, backupCount=OLD_LOGS, encoding="utf-8")
+    os.chmod(handler.baseFilename, 0o600)  # noqa: PTH101
+    handlers: list[logging.Handler] = [handler]
+    if not os.path.samestat(os.fstat(2), os.stat(handler.baseFilename)):  # noqa: PTH116
+        handlers.append(logging.StreamHandler())  # in the foreground somebody reads along
+    logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+def _run(settings: Settings) -> int:
+    from clearway.api.server import loopback_socket, unix_socket  # noqa: PLC0415  a taken home answers before this loads
+    from clearway.compose.assemble import assemble  # noqa: PLC0415
+
+    ended = _Ended()
+    with ExitStack() as held:
+        parts = assemble(settings, ended)
+        held.callback(parts.close)
+        listeners = [held.enter_context(unix_socket(settings.home))]
+        if settings.listen:
+            listeners.append(held.enter_context(loopback_socket(settings.listen)))
+        parts.controller.start()
+        held.callback(_stop_loop, parts)
+        parts.remember()
+        asyncio.run(_serve(settings, parts, listeners, ended))
+    if ended.failure is not None:
+        LOG.critical("the deciding loop failed", exc_info=ended.failure)
+        return EXIT_LOOP_FAILED
+    return 0
+
+
+def _stop_loop(parts: Assembled) -> None:
+    parts.controller.stop()
+    try:
+        if not parts.controller.wait(STOP_S):
+            LOG.error("the deciding loop did not end within %g s", STOP_S)
+    except ClearwayError:
+        LOG.debug("it had failed already", exc_info=True)  # told by the exit code and its own log line
+
+
+class _Ended:
+    """Hears of the end of the loop, in the loop's thread, and stops the server then."""
+
+    def __init__(self) -> None:
+        self.failure: BaseException | None = None
+        self.stop: Any = None
+
+    def __call__(self, failure: BaseException | None) -> None:
+        self.failure = failure
+        if self.stop is not None:
+            self.stop()
+
+
+async def _serve(settings: Settings, parts: Assembled, listeners: list[socket.socket], ended: _Ended) -> None:
+    from clearway.api.access import read_token  # noqa: PLC0415
+    from clearway.api.app import build_app  # noqa: PLC0415
+    from clearway.api.desk import Desk  # noqa: PLC0415
+    from clearway.api.server import Server  # noqa: PLC0415
+
+    loop = asyncio.get_running_loop()
+    running = _who(listeners)
+
+    def stop() -> None:
+        loop.call_soon_threadsafe(end)
+
+    desk = Desk(
+        parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running),
+        parts.engine.enforced(), stop=stop,
+    )  # fmt: skip
+    token = read_token(settings.home / "token") if settings.listen else ""
+    server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running))
+
+    def end() -> None:
+        desk.stopping.set()
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    ended.stop = desk.stop
+    if ended.failure is not None:
+        end()
+    try:
+        await server.serve(listeners)
+    finally:
+        ended.stop = None
+        (settings.home / "controller.json").unlink(missing_ok=True)
+
+
+def _who(listeners: list[socket.socket]) -> Running:
+    local, *others = [listener.getsockname() for listener in listeners]
+    listen = f"http://{others[0][0]}:{others[0][1]}" if others else ""
+    return Running(os.getpid(), process_start(os.getpid()), str(local), listen, __version__)
+
+
+def _about(settings: Settings, running: Running) -> dict[str, Any]:
+    import time  # noqa: PLC0415
+
+    from clearway.api.moments import iso  # noqa: PLC0415
+
+    about = {k: v for k, v in running._asdict().items() if k != "started"}
+    return {**about, "home": str(settings.home), "since": iso(time.time_ns() // 1000)}
+
+
+def _tell_ready(home: Path, running: Running) -> None:
+    write_running(home, running)
+    LOG.info("controller %s of %s is ready as process %d on %s", running.version, home, running.pid, running.socket)
+
+
+def _login() -> str:
+    import pwd  # noqa: PLC0415
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())  # a container's user without a name
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+"""Rows of the board as the API shows them: SPEC's words in SPEC's units."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from clearway.api.moments import FACE, iso, iso_or_none
+from clearway.model.fleet import PLENTY
+from clearway.model.states import State, shown
+from clearway.model.values import MILLI
+from clearway.observe.words import needs, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clearway.api.desk import Desk
+    from clearway.control import JobRow, NodeRow, QueueRow
+    from clearway.model.reasons import Reason
+
+_IN_THOUSANDTHS = frozenset({"gpus", "cpus", "bandwidth"})
+
+
+def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
+    """Return what lists show of a job."""
+    devices: dict[str, set[int]] = {}
+    for grant in row.grants:
+        devices.setdefault(desk.node_name(grant.node), set()).update(grant.devices)
+    return {
+        "id": row.id,
+        "name": row.name,
+        "state": str(shown(row.state)),
+        "inner_state": str(row.state),
+        "queue": row.queue,
+        "priority": row.priority,
+        "user": row.user,
+        "submitted": iso(row.submitted_us),
+        "started": iso_or_none(row.started_us),
+        "ended": iso_or_none(row.ended_us),
+        "attempt": row.attempt,
+        "tasks": row.tasks,
+        "gpus": plain(row.milli_gpus),
+        "nodes": sorted(devices),
+        "devices": {node: sorted(devices[node]) for node in sorted(devices)},
+        "reason": main_reason(waits_for(desk, row) if row.reason is None else (row.reason,)),
+        "exit_code": row.exit_code,
+    }
+
+
+def waits_for(desk: Desk, row: JobRow) -> tuple[Reason, ...]:
+    """Return why a job waits; nothing where it does not."""
+    return desk.board.reasons(row) if row.state is State.PENDING else ()
+
+
+def main_reason(reasons: Iterable[Reason]) -> dict[str, str] | None:
+    """Return reasons as one: the first one's code, and all sentences."""
+    found = list(reasons)
+    if not found:
+        return None
+    return {"code": str(found[0].code), "text": "; ".join(sentence(reason, FACE.moment) for reason in found)}
+
+
+def full_reason(reason: Reason) -> dict[str, Any]:
+    """Return all of one reason: code, sentence, its facts in the program's units, and what a task asks for."""
+    told: dict[str, Any] = {"code": str(reason.code), "text": sentence(reason, FACE.moment)}
+    told["facts"] = dict(reason.facts)
+    if asked := needs(reason):
+        told["needs"] = asked
+    return told
+
+
+def node_row(row: NodeRow) -> dict[str, Any]:
+    """Return a node with what it has and what is held of it. A resource that it does not mention is null: plenty."""
+    spec = row.spec
+    use = dict(row.use)
+    return {
+        "name": spec.name,
+        "state": _node_state(row),
+        "drained": row.drained,
+        "quiet_since": iso_or_none(row.quiet_since_us),
+        "gpus": spec.gpus,
+        "gpu_model": spec.gpu_model or None,
+        "gpu_memory": _amount(spec.gpu_memory),
+        "counted_only": spec.counted_only,
+        "unhealthy": list(row.unhealthy),
+        "cpus": _amount(spec.cpus, MILLI),
+        "memory": _amount(spec.memory),
+        "disk": _amount(spec.disk),
+        "bandwidth": _amount(spec.bandwidth, MILLI),
+        "resources": dict(spec.resources),
+        "rack": spec.rack or None,
+        "zone": spec.zone or None,
+        "labels": dict(spec.labels),
+        "taints": list(spec.taints),
+        "tasks": row.tasks,
+        "use": amounts(row.use),
+        "free_gpus": plain(_usable(row) * MILLI - use.get("gpus", 0)),
+        "devices": [_device(row, number) for number in range(spec.gpus)],
+    }
+
+
+def _device(row: NodeRow, number: int) -> dict[str, Any]:
+    return {
+        "number": number,
+        "held": plain(_at(row.shares, number)),
+        "gpu_memory": _at(row.memories, number),
+        "healthy": number not in row.unhealthy,
+    }
+
+
+def queue_row(row: QueueRow) -> dict[str, Any]:
+    """Return a queue with its words and what it holds."""
+    spec = row.spec
+    return {
+        "name": spec.name,
+        "parent": spec.parent or None,
+        "guarantee": amounts(spec.guarantee),
+        "limit": amounts(spec.limit),
+        "limit_per_user": amounts(spec.limit_per_user),
+        "weight": spec.weight,
+        "borrow": spec.borrow,
+        "lend": spec.lend,
+        "order": list(spec.order),
+        "defaults": json.loads(spec.defaults),
+        "pending": row.pending,
+        "running": row.running,
+        "use": amounts(row.use),
+    }
+
+
+def amounts(found: Iterable[tuple[str, int]]) -> dict[str, float]:
+    """Return amounts by resource in SPEC's units."""
+    return {name: plain(n) if name in _IN_THOUSANDTHS else n for name, n in found}
+
+
+def plain(thousandths: int) -> float:
+    """Return thousandths as a number: whole where it is."""
+    return thousandths // MILLI if thousandths % MILLI == 0 else thousandths / MILLI
+
+
+def _amount(n: int, scale: int = 1) -> float | None:
+    if n >= PLENTY:
+        return None
+    return n if scale == 1 else plain(n)
+
+
+def _at(held: tuple[int, ...], number: int) -> int:
+    return held[number] if number < len(held) else 0
+
+
+def _usable(row: NodeRow) -> int:
+    return 0 if row.lost or row.drained else row.spec.gpus - len(row.unhealthy)
+
+
+def _node_state(row: NodeRow) -> str:
+    if row.lost:
+        return "lost"
+    if row.quiet_since_us is not None:
+        return "quiet"
+    return "drained" if row.drained else "ready"

@@ -1,0 +1,110 @@
+"""The history of one job, from the journal: what it ran, its attempts and waits, and why things came as they did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clearway.api.moments import FACE, iso
+from clearway.api.rows import full_reason, job_row, waits_for
+from clearway.model import events as ev
+from clearway.observe.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.api.desk import Desk
+    from clearway.control import JobRow
+    from clearway.model.events import Record
+    from clearway.model.ids import JobId
+    from clearway.model.reasons import Reason
+
+
+@dataclass(frozen=True)
+class Story:
+    """A job's records and their timeline entry."""
+
+    records: Sequence[Record]
+    entry: dict[str, Any]
+
+    def shown(self) -> dict[str, Any]:
+        """Return what is shown of a job beside its row."""
+        return {"command": self._command(), "attempts": self.entry["attempts"], "waits": self.entry["waits"]}
+
+    def why(self, desk: Desk, row: JobRow) -> dict[str, Any]:
+        """Return why it is where it is: `reasons` of now, `since` when, and the causes of its starts and ends."""
+        reasons, since_us = self._now(desk, row)
+        return {
+            "id": row.id,
+            "name": row.name,
+            "state": job_row(desk, row)["state"],
+            "inner_state": str(row.state),
+            "since": iso(since_us),
+            "reasons": [full_reason(reason) for reason in reasons],
+            "causes": [self._cause(r) for r in self.records if isinstance(r, _CAUSED) and r.job == row.id],
+            "waits": self.entry["waits"],
+        }
+
+    def _now(self, desk: Desk, row: JobRow) -> tuple[tuple[Reason, ...], int]:
+        if row.over:
+            return (() if row.reason is None else (row.reason,)), row.ended_us or row.submitted_us
+        last = next((r for r in reversed(self.records) if isinstance(r, ev.Started | ev.Stopping)), None)
+        if waits := waits_for(desk, row):
+            return waits, self._waiting_since(waits, row)
+        if last is not None and row.attempt:
+            return (last.cause,), last.at_us
+        return (), row.submitted_us
+
+    def _waiting_since(self, reasons: tuple[Reason, ...], row: JobRow) -> int:
+        """Return when the job began to wait for these very reasons, whatever else it waited for before."""
+        since_us = row.submitted_us
+        for record in self.records:
+            if isinstance(record, ev.Joined | ev.Requeued | ev.JobWaits):
+                since_us = record.at_us
+            elif isinstance(record, ev.ClassWaits) and record.cls == row.cls and record.reasons == reasons:
+                since_us = max(since_us, record.at_us)
+        return since_us
+
+    def _command(self) -> dict[str, Any] | None:
+        entered = next((r for r in self.records if isinstance(r, ev.Submitted)), None)
+        if entered is None:
+            return None
+        spec = entered.spec
+        return {"run": spec.run[0] if spec.shell else list(spec.run), "workdir": spec.workdir}
+
+    @staticmethod
+    def _cause(record: ev.Started | ev.Stopping | ev.AttemptEnded | ev.Requeued) -> dict[str, Any]:
+        return {
+            "at": iso(record.at_us),
+            "kind": _KIND[type(record)],
+            "attempt": getattr(record, "attempt", None),
+            **full_reason(record.cause),
+        }
+
+
+_CAUSED = ev.Started | ev.Stopping | ev.AttemptEnded | ev.Requeued
+_KIND: dict[type, str] = {
+    ev.Started: "started",
+    ev.Stopping: "stopping",
+    ev.AttemptEnded: "attempt_ended",
+    ev.Requeued: "requeued",
+}
+
+
+def story_of(desk: Desk, job: JobId) -> Story:
+    """Read a job's history."""
+    records = desk.records(job)
+    return Story(records, _timeline(desk, records).entry(job))
+
+
+def events_of(desk: Desk, job: JobId) -> list[dict[str, Any]]:
+    """Return what happened to a job, as SPEC's events with dates."""
+    found: list[dict[str, Any]] = _timeline(desk, desk.records(job)).as_dict()["events"]
+    return found
+
+
+def _timeline(desk: Desk, records: Sequence[Record]) -> Timeline:
+    timeline = Timeline(FACE, node_name=desk.node_name)
+    for record in records:
+        timeline.apply(record)
+    return timeline

@@ -1,0 +1,76 @@
+"""Reading what tasks wrote: a part of a file, or a file as it grows. One piece in memory at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+
+from clearway.model.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+
+PIECE_BYTES = 64 * 1024
+FIRST_PAUSE_S = 0.02  # a reader sees output this soon after it was written while there is some
+LONGEST_PAUSE_S = 0.25  # and this soon after a silence: a silent log costs four looks a second
+
+
+def size_of(path: Path) -> int:
+    """Return the bytes of a log; 0 where nothing was written yet."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_piece(path: Path, start: int, most: int = PIECE_BYTES) -> bytes:
+    """Return up to `most` bytes from `start` on; empty at the end, or where nothing was written yet."""
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return file.read(most)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+
+
+async def part_of(path: Path, start: int, end: int) -> AsyncIterator[bytes]:
+    """Yield bytes `start` up to `end`; fewer where the file became shorter."""
+    while start < end:
+        piece = await run_in_threadpool(read_piece, path, start, min(PIECE_BYTES, end - start))
+        if not piece:
+            return
+        start += len(piece)
+        yield piece
+
+
+async def growing(
+    path: Path, start: int, over: Callable[[], bool], change: Callable[[float], Awaitable[None]]
+) -> AsyncIterator[bytes]:
+    """Yield a file from `start` on as it grows, until it is read to its end after `over()` became true.
+
+    `change(timeout_s)` returns when `over` may have become true, at the latest after the timeout.
+    """
+    pause = FIRST_PAUSE_S
+    while True:
+        last = over()  # asked before reading: what was written before the end is then read
+        piece = await run_in_threadpool(read_piece, path, start)
+        if piece:
+            start += len(piece)
+            pause = FIRST_PAUSE_S
+            yield piece
+        elif last:
+            return
+        else:
+            await change(pause)
+            pause = min(LONGEST_PAUSE_S, pause * 2)
+
+
+def marked(raw: bytes) -> str:
+    """Return bytes as text, those that are no UTF-8 written as escapes (a backslash, x and two digits)."""
+    return raw.decode("utf-8", "backslashreplace")

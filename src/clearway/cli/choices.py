@@ -1,0 +1,44 @@
+"""What the shell offers on TAB: names of jobs, nodes and queues of the controller that runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clearway.cli.shell import Shell
+from clearway.cli.shown import plain
+from clearway.model.errors import ClearwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import click
+
+    from clearway.sdk.client import Client
+
+MOST_OFFERED = 200
+
+
+def _offer(context: click.Context, begun: str, ask: Callable[[Client], list[dict[str, Any]]]) -> list[str]:
+    """Return names that begin as typed. Without a controller there are none: a shell that completes shows no errors."""
+    shell = context.find_object(Shell) or Shell()
+    try:
+        rows = ask(Shell(context.params.get("home") or shell.home).client())
+    except ClearwayError:
+        return []
+    names = dict.fromkeys(str(row["name"]) for row in rows)
+    return [name for name in names if name.startswith(begun) and name == plain(name)][:MOST_OFFERED]
+
+
+def complete_job(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Offer names of jobs."""
+    return _offer(context, begun, lambda client: client.jobs(everything=True))
+
+
+def complete_node(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Offer names of nodes."""
+    return _offer(context, begun, lambda client: client.nodes())
+
+
+def complete_queue(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Offer names of queues."""
+    return _offer(context, begun, lambda client: client.queues())

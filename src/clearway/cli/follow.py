@@ -1,0 +1,143 @@
+"""Staying with a job until it is over: its output as it comes, why it waits, and what Ctrl-C does."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import IO, TYPE_CHECKING, Any
+
+from clearway.cli import faults
+from clearway.model.errors import ClearwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from clearway.cli.shell import Shell
+    from clearway.sdk.client import Client
+
+POLL_S = 1.0  # the answer comes at once when the job ends; this only bounds how late a reason is shown
+SILENT_S = 2.0  # a job that waits no longer than this needs no word about it
+DRAIN_S = 10.0  # what was written before the end has been read by then, whatever its size
+MAX_STREAMED_TASKS = 16  # each takes two connections
+
+TERMINAL = frozenset({"succeeded", "failed", "cancelled", "refused"})
+
+
+def follow_to_end(shell: Shell, client: Client, answer: dict[str, Any]) -> int:
+    """Stream a job's output until it is over, and return the number to exit with."""
+    ref = f"id:{answer['id']}"
+    streams = _Streams(shell, ref)
+    streams.start(client.job(ref))
+    row = _until_over(shell, client, ref, streams)
+    if row is None:
+        return faults.READER_GONE if streams.reader_gone.is_set() else faults.INTERRUPTED
+    streams.finish()
+    if shell.as_json:
+        shell.document(row)
+    elif row["exit_code"] is None or row["state"] != "succeeded":
+        shell.note(
+            f"job {row['id']} ({row['name']}) {row['state']}: {(row['reason'] or {}).get('text', 'no reason recorded')}"
+        )
+    return exit_number(row)
+
+
+def exit_number(row: dict[str, Any]) -> int:
+    """Return what a shell would see of a job that is over: its exit code, or 128 plus the signal that ended it."""
+    code = row["exit_code"]
+    if row["state"] == "succeeded":
+        return 0
+    if row["state"] == "cancelled" or not isinstance(code, int) or code == 0:
+        return faults.FAILED
+    return faults.SIGNAL_BASE - code if code < 0 else code
+
+
+def _until_over(shell: Shell, client: Client, ref: str, streams: _Streams) -> dict[str, Any] | None:
+    """Wait for the end. The first Ctrl-C cancels the job, the second one leaves it alone: None.
+
+    None also where whoever reads our output is gone; then the job is cancelled, as a command in a pipe would end.
+    """
+    watch = _Watch(shell)
+    cancelled = False
+    while True:
+        try:
+            row = client.wait(ref, POLL_S)
+            if row["state"] in TERMINAL:
+                return row
+            if streams.reader_gone.is_set():
+                client.cancel(ref)
+                return None
+            watch.look(row)
+        except KeyboardInterrupt:
+            if cancelled:
+                return None
+            cancelled = True
+            shell.note(f"cancelling job {ref.removeprefix('id:')}; Ctrl-C again stops waiting for its end")
+            client.cancel(ref)
+
+
+class _Watch:
+    """Says why a job waits, once it has waited for a while, and again when that changes."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell, self._since, self._said = shell, time.monotonic(), ""
+
+    def look(self, row: dict[str, Any]) -> None:
+        text = str((row["reason"] or {}).get("text", "")) if row["state"] == "pending" else ""
+        if text and text != self._said and time.monotonic() - self._since >= SILENT_S:
+            self._shell.note(f"job {row['id']} ({row['name']}) waits: {text}")
+            self._said = text
+
+
+class _Streams:
+    """Copies what each task writes to our own stdout and stderr; with several tasks each line is marked by its task."""
+
+    def __init__(self, shell: Shell, ref: str) -> None:
+        self._shell, self._ref = shell, ref
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self.reader_gone = threading.Event()
+
+    def start(self, row: dict[str, Any]) -> None:
+        """Begin to copy; with --json everything goes to stderr, since stdout carries the document."""
+        tasks = int(row["tasks"])
+        if tasks > MAX_STREAMED_TASKS:
+            self._shell.note(
+                f"showing tasks 0 to {MAX_STREAMED_TASKS - 1} of {tasks}; clearway logs --task N shows others"
+            )
+        out = sys.stderr.buffer if self._shell.as_json else sys.stdout.buffer
+        for task in range(min(tasks, MAX_STREAMED_TASKS)):
+            for stream, sink in (("stdout", out), ("stderr", sys.stderr.buffer)):
+                mark = f"[{task}] ".encode() if tasks > 1 else b""
+                thread = threading.Thread(target=self._copy, args=(task, stream, sink, mark), daemon=True)
+                thread.start()
+                self._threads.append(thread)
+
+    def finish(self) -> None:
+        """Wait until what was written is copied."""
+        until = time.monotonic() + DRAIN_S
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _copy(self, task: int, stream: str, sink: IO[bytes], mark: bytes) -> None:
+        try:
+            chunks = self._shell.client().logs(self._ref, task=task, stream=stream, follow=True)
+            for chunk in marked(chunks, mark) if mark else chunks:
+                with self._lock:
+                    sink.write(chunk)
+                    sink.flush()
+        except ClearwayError as error:
+            self._shell.note(f"{stream} of task {task}: {error}")
+        except BrokenPipeError:
+            self.reader_gone.set()
+
+
+def marked(chunks: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
+    """Yield whole lines, each behind `mark`."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if lines:
+            yield b"".join(mark + line + b"\n" for line in lines)
+    if rest:
+        yield mark + rest + b"\n"

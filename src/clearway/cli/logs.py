@@ -1,0 +1,51 @@
+"""`clearway logs`."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from clearway.cli.choices import complete_job
+from clearway.cli.shell import Shell, command
+from clearway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+@command("logs")
+@click.argument("job", metavar="JOB", shell_complete=complete_job)
+@click.option("-f", "--follow", is_flag=True, help="Go on as more is written, until the job is over.")
+@click.option("--task", type=click.IntRange(0), default=0, show_default=True, help="Which task, counted from 0.")
+@click.option("--attempt", type=click.IntRange(1), help="Which attempt; the latest otherwise.")
+@click.option("--stderr", "errors", is_flag=True, help="What it wrote to stderr instead of stdout.")
+@click.option(
+    "--raw", is_flag=True, help="The very bytes; otherwise what is no UTF-8 is shown as \N{REPLACEMENT CHARACTER}."
+)
+def logs_command(
+    shell: Shell, *, job: str, follow: bool, task: int, attempt: int | None, errors: bool, raw: bool
+) -> None:
+    """Show what JOB wrote."""
+    if shell.as_json and (follow or raw):
+        raise InputError("--json", "--follow" if follow else "--raw", "one JSON document cannot hold that")
+    stream = "stderr" if errors else "stdout"
+    chunks = shell.client().logs(job, task=task, attempt=attempt, stream=stream, follow=follow)
+    if shell.as_json:
+        text = "".join(decoded(chunks))
+        shell.document({"job": job, "task": task, "attempt": attempt, "stream": stream, "text": text})
+        return
+    sink = sys.stdout.buffer
+    for chunk in chunks if raw else (text.encode() for text in decoded(chunks)):
+        sink.write(chunk)
+        sink.flush()
+
+
+def decoded(chunks: Iterable[bytes]) -> Iterator[str]:
+    """Yield text; a character that two chunks share is kept whole, and what is no UTF-8 is marked."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    for chunk in chunks:
+        yield decoder.decode(chunk)
+    yield decoder.decode(b"", final=True)

@@ -1,0 +1,68 @@
+"""The program `clearway`: its table of commands and where it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from clearway import __version__
+from clearway.cli.lazy import Entry, LazyGroup
+from clearway.cli.shell import Shell, shared_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_JOBS, _MACHINES, _CONTROLLER, _PROOF, _MORE = "Jobs", "Queues and machines", "Controller", "Proof", "More"
+
+
+def _in(section: str, name: str, line: str, module: str = "") -> tuple[str, Entry]:
+    return name, Entry(f"clearway.cli.{module or name}", f"{name.replace('-', '_')}_command", section, line)
+
+
+COMMANDS = dict(
+    (
+        _in(_JOBS, "run", "Run a command as a job."),
+        _in(_JOBS, "submit", "Submit the jobs of YAML files."),
+        _in(_JOBS, "ps", "List jobs."),
+        _in(_JOBS, "show", "Show one job with its attempts."),
+        _in(_JOBS, "logs", "Show what a job wrote."),
+        _in(_JOBS, "why", "Explain why a job waits, or why it runs where it does."),
+        _in(_JOBS, "wait", "Wait until jobs are over."),
+        _in(_JOBS, "cancel", "Cancel jobs.", "acts"),
+        _in(_JOBS, "suspend", "Have a running job stand still.", "acts"),
+        _in(_JOBS, "resume", "Have a job that stands still go on.", "acts"),
+        _in(_MACHINES, "nodes", "List nodes and what is free on them."),
+        _in(_MACHINES, "queues", "List queues and what they hold."),
+        _in(_MACHINES, "drain", "Place nothing new on a node.", "acts"),
+        _in(_MACHINES, "undrain", "Use a node again.", "acts"),
+        _in(_CONTROLLER, "up", "Start a controller on this machine."),
+        _in(_CONTROLLER, "down", "Stop the controller; jobs go on.", "up"),
+        _in(_CONTROLLER, "status", "Show the controller and what it has in hand."),
+        _in(_PROOF, "simulate", "Run a scenario in virtual time and show what happened."),
+        _in(_PROOF, "test", "Judge scenarios: does what they expect come true?"),
+        _in(_PROOF, "replay", "Run a recorded workload under several policies, side by side."),
+        _in(_MORE, "completion", "Print the completion script of a shell."),
+        _in(_MORE, "help", "Explain a command, or a subject such as exit-codes."),
+    )
+)
+
+
+@click.command(
+    "clearway",
+    cls=LazyGroup,
+    entries=COMMANDS,
+    epilog="First steps: clearway run --wait -- echo hello.  Exit codes: clearway help exit-codes.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, prog_name="clearway", message="%(prog)s %(version)s")
+@shared_options
+@click.pass_context
+def cli(ctx: click.Context, home: Path | None, as_json: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Schedule AI work on shared GPUs: it runs when it can, and says why when it cannot."""
+    ctx.obj = Shell(home, as_json)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    cli.main(prog_name="clearway")

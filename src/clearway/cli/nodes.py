@@ -1,0 +1,64 @@
+"""`clearway nodes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clearway.cli import shown
+from clearway.cli.shell import Shell, command
+from clearway.cli.table import Cell, Column, draw
+from clearway.cli.told import counted_only
+
+_STYLE = {"ready": "green", "drained": "yellow", "quiet": "yellow", "lost": "red"}
+_COLUMNS = (
+    Column("NODE"), Column("STATE"), Column("FREE GPUS", right=True), Column("MODEL"), Column("GPU MEMORY", right=True),
+    Column("FREE CPUS", right=True), Column("FREE MEMORY", right=True), Column("TASKS", right=True),
+    Column("DEVICES HELD"),
+)  # fmt: skip
+
+
+@command("nodes")
+def nodes_command(shell: Shell) -> None:
+    """List nodes and what is free on them."""
+    rows = shell.client().nodes()
+    if shell.as_json:
+        shell.document({"nodes": rows})
+        return
+    if not rows:
+        shell.line("no nodes")
+        return
+    draw(_COLUMNS, [_cells(row) for row in rows])
+    if said := counted_only(sum(row["gpus"] for row in rows if row["counted_only"])):
+        shell.line(said)
+
+
+def _cells(row: dict[str, Any]) -> list[str | Cell]:
+    state = row["state"]
+    marks = [f"{len(row['unhealthy'])} unhealthy"] if row["unhealthy"] else []
+    if row["drained"] and state != "drained":
+        marks.append("drained")
+    return [
+        row["name"],
+        Cell(", ".join([state, *marks]), _STYLE.get(state, "")),
+        f"{shown.amount(row['free_gpus'])} of {row['gpus']}" if row["gpus"] else "",
+        row["gpu_model"] or "",
+        shown.size(row["gpu_memory"]) if row["gpus"] else "",
+        _free(row, "cpus", shown.amount),
+        _free(row, "memory", shown.size),
+        str(row["tasks"]),
+        _held(row["devices"]),
+    ]
+
+
+def _free(row: dict[str, Any], resource: str, write: Any) -> str:  # noqa: ANN401 - a function of any amount
+    if row[resource] is None:
+        return "plenty"
+    left = row[resource] - row["use"].get(resource, 0)
+    return f"{write(round(left, 3))} of {write(row[resource])}"
+
+
+def _held(devices: list[dict[str, Any]]) -> str:
+    whole = [d["number"] for d in devices if d["held"] == 1]
+    parts = [f"{d['number']}: {shown.amount(d['held'])}" for d in devices if 0 < d["held"] < 1]
+    memory = [f"{d['number']}: {shown.size(d['gpu_memory'])}" for d in devices if not d["held"] and d["gpu_memory"]]
+    return ", ".join(([shown.numbers(whole)] if whole else []) + parts + memory)

@@ -1,0 +1,89 @@
+"""`clearway ps`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clearway.cli import shown
+from clearway.cli.choices import complete_queue
+from clearway.cli.shell import Shell, command
+from clearway.cli.table import Cell, Column, draw, state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.sdk.client import Client
+
+STATES = ("pending", "running", "succeeded", "failed", "cancelled")
+MOST_ROWS = 1000
+
+_COLUMNS = (
+    Column("JOB", right=True), Column("NAME"), Column("STATE"), Column("QUEUE"), Column("GPUS", right=True),
+    Column("SUBMITTED", right=True), Column("RAN", right=True), Column("WHERE, OR WHY"),
+)  # fmt: skip
+
+
+@command("ps")
+@click.option("-a", "--all", "everything", is_flag=True, help="Also those that are over.")
+@click.option("--state", "wanted", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--queue", metavar="NAME", help="Only those of this queue.", shell_complete=complete_queue)
+@click.option("--name", metavar="NAME", help="Only those with this name.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=MOST_ROWS, show_default=True, help="At most so many, the newest."
+)
+def ps_command(
+    shell: Shell, *, everything: bool, wanted: str | None, queue: str | None, name: str | None, limit: int
+) -> None:
+    """List jobs that wait or run; with -a, --state or --name also those that are over."""
+    client = shell.client()
+    over_too = everything or wanted in STATES[2:] or name is not None
+    rows = client.jobs(state=wanted, queue=queue, name=name, everything=over_too, limit=limit)
+    if shell.as_json:
+        shell.document({"jobs": rows})
+        return
+    if not rows:
+        shell.line(_nothing(client, narrowed=over_too or wanted is not None or queue is not None))
+        return
+    draw_jobs(rows)
+    if len(rows) == limit:
+        shell.note(f"the newest {limit} only; --limit shows more")
+
+
+def _nothing(client: Client, *, narrowed: bool) -> str:
+    if client.jobs(everything=True, limit=1):
+        return "no such job" if narrowed else "no job waits or runs; clearway ps -a shows those that are over"
+    return "no jobs; try: clearway run --wait -- echo hello"
+
+
+def draw_jobs(rows: Sequence[dict[str, Any]]) -> None:
+    """Draw a table of job rows."""
+    draw(_COLUMNS, [_cells(row) for row in rows])
+
+
+def _cells(row: dict[str, Any]) -> list[str | Cell]:
+    gpus = "" if not row["gpus"] else shown.amount(row["gpus"])
+    return [
+        str(row["id"]), row["name"], state(inner(row)), row["queue"], gpus,
+        shown.ago(row["submitted"]), shown.between(row["started"], row["ended"]), where_or_why(row),
+    ]  # fmt: skip
+
+
+def inner(row: dict[str, Any]) -> str:
+    """Return the state, and in brackets what it is exactly where that says more."""
+    exact = row.get("inner_state")
+    return row["state"] if exact in (None, row["state"]) else f"{row['state']} ({exact})"
+
+
+def where_or_why(row: dict[str, Any]) -> str:
+    """Return where a job runs or ran, or why it waits or ended otherwise than well."""
+    if row["state"] in ("pending", "failed", "refused", "cancelled") and row["reason"]:
+        return str(row["reason"]["text"])
+    return placed(row)
+
+
+def placed(row: dict[str, Any]) -> str:
+    """Return nodes with the devices held there: `gpu-0 [0-3], gpu-1 [0]`."""
+    devices = row.get("devices") or {}
+    return ", ".join(f"{node} [{shown.numbers(devices[node])}]" if devices.get(node) else node for node in row["nodes"])

@@ -1,0 +1,85 @@
+"""Scenario files: which there are, what happens in one, and which of its expectations are broken."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearway.model.errors import InputError
+from clearway.model.values import MILLI
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from clearway.sim.script import Scenario
+
+SUFFIXES = frozenset({".yaml", ".yml"})
+
+
+class Verdict(NamedTuple):
+    """What became of one scenario: broken lines, or why it could not be run, or neither."""
+
+    file: Path
+    broken: tuple[str, ...]
+    refused: InputError | None
+    took_s: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether it ran and everything came true."""
+        return not self.broken and self.refused is None
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """Return the scenario files that the paths name, those of a folder in order of name; InputError: there are none."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise InputError("FILE_OR_FOLDER", str(path), "a file or a folder that exists")
+        inside = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file()) if path.is_dir() else [path]
+        if not inside:
+            raise InputError("FILE_OR_FOLDER", str(path), "a folder with scenarios (.yaml, .yml)")
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def timeline_of(path: Path) -> dict[str, Any]:
+    """Run a scenario and return its timeline. Raises InputError for a file that is no scenario."""
+    from clearway.sim.scenario import read_scenario
+
+    return _played(read_scenario(path))
+
+
+def judged(path: Path) -> Verdict:
+    """Run a scenario and judge it: what it expects, and what holds in every one."""
+    from clearway.sim.scenario import read_scenario
+    from clearway.testing.judge import judge, same
+
+    began = monotonic()
+    try:
+        scenario = read_scenario(path)
+        broken, refused = judge(scenario.raw, _played(scenario)), None
+        broken += same(scenario.raw, _played_raw)
+    except InputError as error:
+        broken, refused = [], error
+    return Verdict(path, tuple(broken), refused, monotonic() - began)
+
+
+def _played_raw(raw: Mapping[str, Any]) -> dict[str, Any]:
+    import yaml
+
+    from clearway.sim.scenario import read_scenario
+
+    return _played(read_scenario(yaml.safe_dump(dict(raw))))
+
+
+def _played(scenario: Scenario) -> dict[str, Any]:
+    from clearway.observe.timeline import Timeline
+    from clearway.sim.run import simulate
+
+    outcome = simulate(scenario)
+    timeline = Timeline(busy={name: milli / MILLI for name, milli in outcome.busy.items()})
+    for record in outcome.records:
+        timeline.apply(record)
+    return timeline.as_dict()

@@ -1,0 +1,73 @@
+"""What every command gets: where the controller's home is, and whether a person or a program reads."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clearway.cli.shown import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.sdk.client import Client
+
+
+@dataclass(frozen=True)
+class Shell:
+    """One call of the command line. `home` None means the default state directory."""
+
+    home: Path | None = None
+    as_json: bool = False
+
+    def client(self) -> Client:
+        """Return a client of the running controller; raises ControllerError where none runs."""
+        from clearway.sdk.client import Client
+
+        return Client.connect(self.home)
+
+    def document(self, value: object) -> None:
+        """Write the one JSON document of this call."""
+        click.echo(json.dumps(value, indent=2))
+
+    def line(self, text: str) -> None:
+        """Write a line for people, with control characters written out."""
+        click.echo(plain(text))
+
+    def note(self, text: str) -> None:
+        """Write a line about what is being done to stderr, where it does not mix with results."""
+        click.echo(f"clearway: {plain(text)}", err=True)
+
+
+_HOME = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="State directory of the controller [env CLEARWAY_HOME].",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON document; errors too, to stderr.")
+
+
+def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function the options that all commands and the program itself have."""
+    return _HOME(_JSON(function))
+
+
+def command(name: str, **settings: Any) -> Callable[[Callable[..., int | None]], click.Command]:  # noqa: ANN401 - click's own settings
+    """Make a function a command: it gets a Shell first, then its own options; what it returns is the exit number."""
+
+    def make(function: Callable[..., int | None]) -> click.Command:
+        @functools.wraps(function)
+        def call(*, home: Path | None, as_json: bool, **own: object) -> int | None:
+            outer = click.get_current_context().find_object(Shell) or Shell()
+            return function(Shell(home or outer.home, as_json or outer.as_json), **own)
+
+        made: click.Command = click.command(name, click.Command, **settings)(shared_options(call))
+        return made
+
+    return make

@@ -1,0 +1,91 @@
+"""`clearway show`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from clearway.cli import shown
+from clearway.cli.choices import complete_job
+from clearway.cli.ps import inner, placed
+from clearway.cli.shell import Shell, command
+from clearway.cli.table import Cell, Column, draw, pairs, state
+
+MOST_WAITS = 10  # the newest; all stand in the document of --json
+
+_ATTEMPTS = (
+    Column("ATTEMPT", right=True), Column("STARTED"), Column("RAN", right=True), Column("END"), Column("WHERE"),
+    Column("WHY IT ENDED", wraps=True),
+)  # fmt: skip
+_WAITS = (Column("WAITED FROM"), Column("FOR", right=True), Column("WHY", wraps=True))
+
+
+@command("show")
+@click.argument("job", metavar="JOB", shell_complete=complete_job)
+def show_command(shell: Shell, job: str) -> None:
+    """Show JOB: what it is, where it runs, its attempts, and why it waited."""
+    row = shell.client().job(job)
+    if shell.as_json:
+        shell.document(row)
+        return
+    pairs(_facts(row))
+    if row["attempts"]:
+        click.echo()
+        draw(_ATTEMPTS, [_attempt(a) for a in row["attempts"]])
+    if row["waits"]:
+        click.echo()
+        draw(_WAITS, [_wait(w) for w in row["waits"][-MOST_WAITS:]])
+
+
+def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
+    facts: list[tuple[str, str | Cell]] = [
+        ("job", f"{row['id']} ({row['name']})"),
+        ("state", state(inner(row))),
+        ("why", row["reason"]["text"] if row["reason"] else ""),
+        ("exit code", "" if row["exit_code"] is None else str(row["exit_code"])),
+        ("command", _command(row["command"])),
+        ("in", row["command"]["workdir"] if row["command"] else ""),
+        ("asks for", _asked(row)),
+        ("runs on" if row["ended"] is None else "ran on", placed(row)),
+        ("queue", f"{row['queue']}, priority {row['priority']}"),
+        ("user", row["user"]),
+        ("submitted", _when(row["submitted"])),
+        ("started", _when(row["started"])),
+        ("ended", _when(row["ended"])),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _command(command_words: dict[str, Any] | None) -> str:
+    if command_words is None:
+        return ""
+    run = command_words["run"]
+    return run if isinstance(run, str) else shlex.join(run)
+
+
+def _asked(row: dict[str, Any]) -> str:
+    tasks = f"{row['tasks']} task{'' if row['tasks'] == 1 else 's'}"
+    gpus = f", {shown.amount(row['gpus'])} GPU{'' if row['gpus'] == 1 else 's'} in all" if row["gpus"] else ""
+    return tasks + gpus
+
+
+def _when(iso: str | None) -> str:
+    return f"{shown.clock(iso)} ({shown.ago(iso)})" if iso else ""
+
+
+def _attempt(attempt: dict[str, Any]) -> list[str | Cell]:
+    devices: dict[str, set[int]] = {}
+    for task in attempt["tasks"]:
+        devices.setdefault(task["node"], set()).update(task["devices"])
+    where = ", ".join(f"{node} [{shown.numbers(sorted(held))}]" if held else node for node, held in devices.items())
+    return [
+        str(attempt["number"]), shown.clock(attempt["from"]), shown.between(attempt["from"], attempt["to"]),
+        state(attempt["end"] or "goes on"), where, attempt["cause"] or "",
+    ]  # fmt: skip
+
+
+def _wait(wait: dict[str, Any]) -> list[str | Cell]:
+    reasons = "; ".join(reason["text"] for reason in wait["reasons"])
+    return [shown.clock(wait["from"]), shown.between(wait["from"], wait["to"]), reasons]

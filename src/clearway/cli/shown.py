@@ -1,0 +1,111 @@
+"""How values look to people: names without control characters, times relative to now, sizes in GiB."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+GIB = 2**30
+MIB = 2**20
+NOTHING = "-"
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def plain(text: object) -> str:
+    """Return text in which every character that a terminal could act on is written out, as in a Python text."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in str(text))
+
+
+def span(seconds: float) -> str:
+    """Return a length of time in its two largest units: `0.4 s`, `12 s`, `3 m 05 s`, `2 h 14 m`, `3 d 4 h`."""
+    if seconds < 9.95:  # noqa: PLR2004 - below this two digits are needed, above it tenths say nothing
+        return f"{max(seconds, 0.0):.1f} s"
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} m {whole % _MINUTE:02} s"
+    if whole < _DAY:
+        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02} m"
+    return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
+
+
+def moment(iso: object) -> datetime | None:
+    """Return the moment that an ISO 8601 text names, None for none."""
+    return datetime.fromisoformat(iso) if isinstance(iso, str) else None
+
+
+def clock(iso: object) -> str:
+    """Return a moment on the clock of this place: the time, with the date where it is not today."""
+    then = moment(iso)
+    if then is None:
+        return NOTHING
+    here = then.astimezone()
+    today = here.date() == datetime.now(UTC).astimezone().date()
+    return f"{here:%H:%M:%S}" if today else f"{here:%Y-%m-%d %H:%M:%S}"
+
+
+def ago(iso: object, now: datetime | None = None) -> str:
+    """Return how long ago (or in how long) a moment is, in one unit: `3 m ago`, `in 2 h`."""
+    then = moment(iso)
+    if then is None:
+        return NOTHING
+    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
+    amount = _one_unit(abs(seconds))
+    return f"{amount} ago" if seconds >= 0 else f"in {amount}"
+
+
+def _one_unit(seconds: float) -> str:
+    for size, unit in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def between(start: object, end: object, now: datetime | None = None) -> str:
+    """Return the time from one ISO moment to another, or to now if that has not come."""
+    begun = moment(start)
+    if begun is None:
+        return NOTHING
+    return span(((moment(end) or now or datetime.now(UTC)) - begun).total_seconds())
+
+
+def size(count: object) -> str:
+    """Return bytes as `80 GiB`, below one as `512 MiB`."""
+    if not isinstance(count, int) or isinstance(count, bool):
+        return NOTHING
+    if 0 < count < GIB:
+        return f"{_short(count / MIB)} MiB"
+    return f"{_short(count / GIB)} GiB"
+
+
+def amount(value: object) -> str:
+    """Return a number without needless zeros: `0.5`, `2`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return NOTHING if value is None else plain(value)
+    return _short(value)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def numbers(values: object) -> str:
+    """Return device numbers as `0-3, 6`."""
+    if not isinstance(values, list | tuple) or not values:
+        return NOTHING
+    runs: list[list[int]] = []
+    for n in sorted(values):
+        if runs and n == runs[-1][1] + 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+_SIZED = frozenset({"memory", "disk", "gpu_memory"})
+_NOUNS = {"gpus": "GPUs", "cpus": "CPUs", "bandwidth": "Gbit/s", "gpu_memory": "GPU memory"}
+
+
+def resources(amounts: dict[str, float]) -> str:
+    """Return amounts by resource as `4 GPUs, 8 CPUs, 64 GiB memory`."""
+    return ", ".join(f"{size(n) if key in _SIZED else amount(n)} {_NOUNS.get(key, key)}" for key, n in amounts.items())

@@ -1,0 +1,102 @@
+"""`clearway simulate`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clearway.cli import shown
+from clearway.cli.gantt import chart
+from clearway.cli.shell import Shell, command
+from clearway.cli.table import Cell, Column, draw, state
+
+_COLUMNS = (
+    Column("JOB"), Column("SUBMITTED", right=True), Column("WAITED", right=True), Column("STARTED", right=True),
+    Column("ENDED", right=True), Column("STATE"), Column("WHERE, OR WHY"),
+)  # fmt: skip
+_SUMMARY = (
+    ("makespan", "from the first submit to the last end", " s"),
+    ("gpu_use", "GPUs held", " %"),
+    ("mean_wait", "mean wait", " s"),
+    ("p95_wait", "wait of 19 in 20 jobs at most", " s"),
+    ("mean_jct", "mean time from submit to end", " s"),
+    ("preemptions", "jobs stopped for another's sake", ""),
+)
+
+
+@command("simulate")
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+def simulate_command(shell: Shell, file: Path) -> None:
+    """Run the scenario FILE in virtual time and print what happened: its jobs, who held which node when, a summary.
+
+    With --json it prints the whole timeline.
+    """
+    from clearway.cli.scenarios import timeline_of
+
+    timeline = timeline_of(file)
+    if shell.as_json:
+        shell.document(timeline)
+    else:
+        show_timeline(shell, timeline)
+
+
+def show_timeline(shell: Shell, timeline: dict[str, Any]) -> None:
+    """Write a timeline for people."""
+    jobs = timeline["jobs"]
+    if not jobs:
+        shell.line("the scenario has no jobs")
+        return
+    draw(_COLUMNS, [_cells(name, job) for name, job in jobs.items()])
+    end = last_moment(timeline)
+    click.echo()
+    for line in chart(timeline, end, shutil.get_terminal_size().columns):
+        click.echo(line)
+    click.echo()
+    for line in _summary(timeline["summary"]):
+        click.echo(line)
+
+
+def last_moment(timeline: dict[str, Any]) -> float:
+    """Return the latest moment that a timeline names, in seconds."""
+    moments = [event["at"] for event in timeline["events"]]
+    return float(max(moments, default=0.0))
+
+
+def _cells(name: str, job: dict[str, Any]) -> list[str | Cell]:
+    attempts = job["attempts"]
+    first, last = (attempts[0], attempts[-1]) if attempts else (None, None)
+    waited = "" if first is None else _seconds(first["from"] - job["submitted"])
+    tries = f" ({len(attempts)} attempts)" if len(attempts) > 1 else ""
+    return [
+        name, _seconds(job["submitted"]), waited, _seconds(first and first["from"]), _seconds(job["ended"]),
+        state(job["state"] + tries), _where_or_why(job, last),
+    ]  # fmt: skip
+
+
+def _where_or_why(job: dict[str, Any], last: dict[str, Any] | None) -> str:
+    if job["reason"] and job["state"] != "succeeded":
+        return str(job["reason"]["text"])
+    if last is None or job["state"] == "pending":
+        waits = job["waits"]
+        return "; ".join(reason["text"] for reason in waits[-1]["reasons"]) if waits else shown.NOTHING
+    held: dict[str, set[int]] = {}
+    for task in last["tasks"]:
+        held.setdefault(task["node"], set()).update(task["devices"])
+    return ", ".join(f"{node} [{shown.numbers(list(held[node]))}]" if held[node] else node for node in sorted(held))
+
+
+def _seconds(value: float | None) -> str:
+    return shown.NOTHING if value is None else f"{value:.1f}".removesuffix(".0")
+
+
+def _summary(summary: dict[str, Any]) -> list[str]:
+    found = []
+    for key, meaning, unit in _SUMMARY:
+        value = summary.get(key)
+        if value is not None:
+            number = value * 100 if unit == " %" else value
+            found.append(f"{meaning}: {number:.1f}".removesuffix(".0") + unit)
+    return found

@@ -1,0 +1,32 @@
+"""`clearway status`."""
+
+from __future__ import annotations
+
+from clearway.cli import shown
+from clearway.cli.shell import Shell, command
+from clearway.cli.table import pairs
+from clearway.cli.told import counted_only
+from clearway.config.home import home_dir
+
+
+@command("status")
+def status_command(shell: Shell) -> None:
+    """Show the controller, and what it has in hand. Exits with 3 where none runs."""
+    told = shell.client().status()
+    if shell.as_json:
+        shell.document(told)
+        return
+    controller, gpus = told["controller"], told["gpus"]
+    jobs = ", ".join(f"{n} {state}" for state, n in told["jobs"].items())
+    pairs(
+        [
+            ("controller", f"process {controller['pid']}, version {controller['version']}, {controller['text']}"),
+            ("home", str(shell.home or home_dir())),
+            ("policy", ", ".join(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
+            ("nodes", str(told["nodes"])),
+            ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),
+            ("jobs", jobs or "none; try: clearway run --wait -- echo hello"),
+        ]
+    )
+    if said := counted_only(gpus["counted_only"]):
+        shell.line(said)

@@ -1,0 +1,44 @@
+"""`clearway why`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from clearway.cli import shown
+from clearway.cli.choices import complete_job
+from clearway.cli.shell import Shell, command
+
+_NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
+_KIND = {
+    "started": "started",
+    "stopping": "was told to stop",
+    "attempt_ended": "ended",
+    "requeued": "went back to wait",
+}
+
+
+@command("why")
+@click.argument("job", metavar="JOB", shell_complete=complete_job)
+def why_command(shell: Shell, job: str) -> None:
+    """Explain why JOB waits, started or ended."""
+    told = shell.client().why(job)
+    if shell.as_json:
+        shell.document(told)
+        return
+    state = _NOW.get(told["inner_state"], told["state"])
+    shell.line(
+        f"job {told['id']} ({told['name']}) {state} since {shown.clock(told['since'])} ({shown.ago(told['since'])})"
+    )
+    for reason in told["reasons"] or [{"text": "no reason recorded"}]:
+        shell.line(f"  {reason['text']}")
+    if told["causes"]:
+        shell.line("what came before:")
+        for cause in told["causes"]:
+            shell.line(f"  {_cause(cause)}")
+
+
+def _cause(cause: dict[str, Any]) -> str:
+    attempt = f"attempt {cause['attempt']} " if cause["attempt"] else ""
+    return f"{shown.clock(cause['at'])}  {attempt}{_KIND[cause['kind']]}: {cause['text']}"

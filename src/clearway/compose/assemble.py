@@ -1,0 +1,106 @@
+"""From settings to a controller: which journal, which engine, which policy."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
+from clearway.engines.local.engine import LocalEngine
+from clearway.engines.local.inventory import discover
+from clearway.engines.local.paths import log_path
+from clearway.loop.world import World
+from clearway.model.asks import SetLimit, SetPolicy, SetQueue
+from clearway.model.errors import InputError
+from clearway.policies.registry import policy_named, rules_for
+from clearway.store import SqliteJournal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from clearway.config.settings import Settings
+    from clearway.model.asks import Ask
+    from clearway.model.events import TaskRef
+    from clearway.model.fleet import PolicySpec
+
+CLOCK, SETTINGS = "clock", "settings"
+
+
+class Assembled(NamedTuple):
+    """A controller that has not begun yet, and its parts."""
+
+    controller: Controller
+    journal: SqliteJournal
+    engine: LocalEngine
+    log_path: Callable[[TaskRef, str], Path]
+    remember: Callable[[], None]
+    """To be called once the controller has taken over: its settings are in the journal then."""
+
+    def close(self) -> None:
+        """Give journal and engine up, after the controller has ended. Tasks go on."""
+        self.engine.close()
+        self.journal.close()
+
+
+def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] | None = None) -> Assembled:
+    """Put a controller together. Raises InputError (policy), ConflictError or StoreError (journal), EngineError."""
+    policy = policy_of(settings)
+    journal = SqliteJournal(settings.home / "journal.db", synchronous=settings.synchronous)
+    try:
+        clock = _clock(journal)
+        first, mark = _first_asks(settings, policy), _mark(settings, policy)
+        known = journal.recall(SETTINGS) == mark
+        engine = _engine(settings)
+        board = Board(settings.kept_finished)
+        controller = Controller(
+            World(policy), clock, engine, journal, board=board, first=() if known else first, on_end=on_end
+        )
+    except BaseException:
+        journal.close()
+        raise
+    return Assembled(
+        controller, journal, engine, partial(log_path, settings.home), partial(journal.remember, SETTINGS, mark)
+    )
+
+
+def policy_of(settings: Settings) -> PolicySpec:
+    """Return the policy that settings name. Raises InputError where its words name no rule."""
+    if isinstance(settings.policy, str):
+        return policy_named(settings.policy)
+    rules_for(settings.policy)
+    return settings.policy
+
+
+def _clock(journal: SqliteJournal) -> SystemClock:
+    kept = journal.recall(CLOCK)
+    clock = SystemClock(None if kept is None else Anchor.read(kept), last_moment_us(journal))
+    journal.remember(CLOCK, clock.anchor.text())
+    return clock
+
+
+def _first_asks(settings: Settings, policy: PolicySpec) -> list[Ask]:
+    return [
+        SetPolicy(policy),
+        *(SetQueue(queue) for queue in settings.queues),
+        *(SetLimit(limit) for limit in settings.limits),
+    ]
+
+
+def _mark(settings: Settings, policy: PolicySpec) -> str:
+    """Return what tells these queues, limits and policy from others: unchanged ones are not asked for once more."""
+    said = msgspec.json.encode([policy, settings.queues, settings.limits])
+    return hashlib.sha256(said).hexdigest()
+
+
+def _engine(settings: Settings) -> LocalEngine:
+    if len(settings.fleet) > 1:
+        raise InputError(
+            "fleet", [node.name for node in settings.fleet], "one node: the engine `local` is this machine"
+        )
+    given = settings.fleet[0] if settings.fleet else None
+    machine = discover(settings.home, settings.devices, given)
+    return LocalEngine(settings.home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices)

@@ -1,0 +1,1 @@
+"""Where a controller keeps its things, and how it is set up."""

@@ -1,0 +1,179 @@
+"""How a controller is set up: one tree, read from HOME/clearway.yaml and the options of its command.
+
+Queues, limits, fleet and policy are the same words as everywhere. Each setting has its unit, its default
+and its reason in `SETTINGS`; docs/settings.md is checked against that table.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from clearway.config.yaml_file import read_yaml
+from clearway.model import values as v
+from clearway.model.errors import InputError, UnknownWordError
+from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.machine_words import read_limit, read_nodes, read_policy, read_queue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+MAX_DEVICES = 1024
+MEBI = 2**20
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """All settings of one controller, read and checked. What each means stands in `SETTINGS`."""
+
+    home: Path
+    engine: str = "local"
+    devices: int | None = None
+    fleet: tuple[NodeSpec, ...] = ()
+    queues: tuple[QueueSpec, ...] = ()
+    limits: tuple[LimitSpec, ...] = ()
+    policy: str | PolicySpec = "fair"
+    listen: tuple[str, int] | None = None
+    synchronous: str = "full"
+    kept_finished: int = 10_000
+    body_limit: int = 32 * MEBI
+    log_size: int = 10 * MEBI
+
+
+class Setting(NamedTuple):
+    """One setting: how it is read, its unit, its default as people write it, and why one would change it."""
+
+    read: Callable[[str, object], Any]
+    unit: str
+    default: str
+    why: str
+
+
+def read_fleet(field: str, value: object) -> tuple[NodeSpec, ...]:
+    """Read `{nodes: [..]}`, or the path of a file that holds it (or `fleet: {nodes: [..]}`)."""
+    if isinstance(value, str):
+        found = read_yaml(Path(v.name(field, value)).expanduser())
+        value = found["fleet"] if isinstance(found, dict) and set(found) == {"fleet"} else found
+    if not isinstance(value, dict):
+        raise InputError(field, value, "{nodes: [..]}, or the path of a file with it")
+    for key in value:
+        if key != "nodes":
+            raise UnknownWordError.of(key, ("nodes",), field)
+    nodes = [node for raw in _list("nodes", value.get("nodes")) for node in read_nodes(raw)]
+    return _distinct("nodes", nodes)
+
+
+def read_listen(field: str, value: object) -> tuple[str, int]:
+    """Read `ADDRESS:PORT`; port 0 lets the system choose. Only loopback: beyond it a password would travel in clear."""
+    rule = "127.0.0.1:PORT (or [::1]:PORT, localhost:PORT), with a port from 0 to 65535"
+    host, _, port = v.text(field, value).rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if host not in LOOPBACK or not port.isascii() or not port.isdigit() or int(port) >= 2**16:
+        raise InputError(field, value, rule)
+    return host, int(port)
+
+
+def _list(field: str, value: object) -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise InputError(field, value, "a list")
+    return list(value)
+
+
+def _distinct(field: str, found: list[Any]) -> tuple[Any, ...]:
+    seen: set[str] = set()
+    for item in found:
+        if item.name in seen:
+            raise InputError(field, item.name, "each name stands once")
+        seen.add(item.name)
+    return tuple(found)
+
+
+def _queues(field: str, value: object) -> tuple[QueueSpec, ...]:
+    return _distinct(field, [read_queue(raw) for raw in _list(field, value)])
+
+
+def _limits(field: str, value: object) -> tuple[LimitSpec, ...]:
+    return _distinct(field, [read_limit(raw) for raw in _list(field, value)])
+
+
+def _policy(field: str, value: object) -> str | PolicySpec:
+    return read_policy(value) if isinstance(value, dict) else v.name(field, value)
+
+
+def _engine(field: str, value: object) -> str:
+    return v.choice(field, value, ("local",))
+
+
+def _devices(field: str, value: object) -> int:
+    return v.count(field, value, 0, MAX_DEVICES)
+
+
+def _synchronous(field: str, value: object) -> str:
+    return v.choice(field, value, ("full", "normal"))
+
+
+def _body_limit(field: str, value: object) -> int:
+    return v.count(field, v.size(field, value), 1024, v.MAX_BYTES)
+
+
+def _log_size(field: str, value: object) -> int:
+    return v.count(field, v.size(field, value), 64 * 1024, v.MAX_BYTES)
+
+
+SETTINGS: dict[str, Setting] = {
+    "engine": Setting(_engine, "name", "local", "what runs the tasks; `local` is this machine"),
+    "devices": Setting(
+        _devices, "devices", "what is found", "so many devices that are only counted, for a machine without GPUs"
+    ),
+    "fleet": Setting(
+        read_fleet, "map, or path of a file", "this machine", "declares nodes and devices that are only counted"
+    ),
+    "queues": Setting(_queues, "list", "the queue `default`", "who shares the machine, with guarantees and limits"),
+    "limits": Setting(_limits, "list", "none", "what few jobs may use at once: licences, a database"),
+    "policy": Setting(_policy, "name, or map", "fair", "who goes first; a named bundle or the policy's words"),
+    "listen": Setting(
+        read_listen, "address:port", "not", "HTTP on loopback with a token, for tools that know no Unix socket"
+    ),
+    "synchronous": Setting(
+        _synchronous,
+        "`full` or `normal`",
+        "full",
+        "`normal` is several times faster on slow disks, and may lose the last moments at a power cut, never at a kill",
+    ),
+    "kept_finished": Setting(
+        v.count, "jobs", "10000", "so many finished jobs stay at hand for lists; older ones are in the journal only"
+    ),
+    "body_limit": Setting(
+        _body_limit, "size", "32MiB", "largest body of a request: bounds the memory that one request can take"
+    ),
+    "log_size": Setting(_log_size, "size", "10MiB", "controller.log begins anew at this size; three old ones are kept"),
+}
+"""Every word of clearway.yaml."""
+
+
+def read_settings(home: Path, raw: object, place: str) -> Settings:
+    """Read a map of settings. Raises InputError naming key, place and rule."""
+    if raw is None:
+        return Settings(home)
+    if not isinstance(raw, dict):
+        raise InputError("settings", raw, "a map of settings", place)
+    for key in raw:
+        if key not in SETTINGS:
+            raise UnknownWordError.of(key, SETTINGS, place)
+    try:
+        given = {key: SETTINGS[key].read(key, value) for key, value in raw.items() if value is not None}
+    except InputError as error:
+        raise (error if error.place else error.at(place)) from None
+    return Settings(home, **given)
+
+
+def load_settings(home: Path, options: Mapping[str, object] | None = None) -> Settings:
+    """Return the settings of HOME/clearway.yaml with `options` (the same words) laid over them."""
+    path = home / "clearway.yaml"
+    from_file = read_yaml(path) if path.exists() else None
+    base = read_settings(home, from_file, str(path))
+    laid = {key: value for key, value in (options or {}).items() if value is not None}
+    over = read_settings(home, laid, "options of the command")
+    return msgspec.structs.replace(base, **{key: getattr(over, key) for key in laid})

@@ -1,0 +1,176 @@
+"""What is so now, for readers: folded from records, one row replaced at a time, read from any thread without a lock."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clearway.control.books import Books
+from clearway.control.rows import JobRow, NodeRow, QueueRow
+from clearway.control.waiters import Waiters
+from clearway.model import events as ev
+from clearway.model.errors import NotFoundError
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from concurrent.futures import Future
+
+    from clearway.model.fleet import LimitSpec, PolicySpec
+    from clearway.model.ids import ClassId, JobId
+    from clearway.model.reasons import Reason
+
+__all__ = ["Board", "JobRow", "NodeRow", "QueueRow"]
+
+KEPT_FINISHED = 10_000
+"""So many finished jobs stay on the board: a screenful for anyone, and about 10 MB. Older ones are in the journal."""
+
+_OfJob = ev.Joined | ev.JobWaits | ev.Started | ev.Stopping | ev.Paused | ev.AttemptEnded | ev.Requeued | ev.Ended
+
+
+class Board:
+    """Rows by their ids. One thread folds; any may read: take `list(board.jobs.values())`, then look at leisure.
+
+    `class_reasons` hold for every waiting job whose `cls` it is; `reasons` puts both together.
+    """
+
+    def __init__(self, kept_finished: int = KEPT_FINISHED) -> None:
+        self.jobs: dict[JobId, JobRow] = {}
+        self.class_reasons: dict[ClassId, tuple[Reason, ...]] = {}
+        self.limits: dict[str, LimitSpec] = {}
+        self.policy: PolicySpec | None = None
+        self._books = Books()
+        self.nodes, self.node_names, self.queues = self._books.nodes, self._books.node_names, self._books.queues
+        self._newest: dict[str, JobId] = {}
+        self._finished: deque[JobId] = deque()
+        self._kept = kept_finished
+        self._waiters = Waiters()
+
+    # --- for readers ---------------------------------------------------------------------------
+
+    def named(self, name: str) -> JobId | None:
+        """Return the newest job on the board with this name."""
+        return self._newest.get(name)
+
+    def reasons(self, row: JobRow) -> tuple[Reason, ...]:
+        """Return why a job waits: its own reasons, or those of its class."""
+        return row.reasons if row.cls is None else self.class_reasons.get(row.cls, ())
+
+    def when_over(self, job: JobId) -> Future[JobRow]:
+        """Return a future of the job's row when it has ended. It fails with NotFoundError where no such job is here."""
+        future = self._waiters.add(job)
+        row = self.jobs.get(job)  # looked up after the future stands in the line: no end is missed between the two
+        if row is None:
+            self._waiters.fail(job, NotFoundError(f"there is no job {job} among those at hand"))
+        elif row.over:
+            self._waiters.resolve(job, row)
+        return future
+
+    @staticmethod
+    def row_of(records: Iterable[ev.Record], job: JobId) -> JobRow:
+        """Return the row of a job that is no longer on the board, from its records. NotFoundError: there are none."""
+        board = Board()
+        board.fold(records)
+        if job not in board.jobs:
+            raise NotFoundError(f"there is no job {job}")
+        return board.jobs[job]
+
+    # --- for the driver ------------------------------------------------------------------------
+
+    def fold(self, records: Iterable[ev.Record]) -> None:
+        """Take in what happened."""
+        for record in records:
+            self._fold(record)
+
+    def _fold(self, record: ev.Record) -> None:
+        match record:
+            case ev.ClassWaits():
+                self.class_reasons[record.cls] = record.reasons
+            case ev.Submitted() | ev.Refused():
+                self._enter(record)
+            case ev.LimitChanged():
+                self.limits[record.limit.name] = record.limit
+            case ev.PolicyChanged():
+                self.policy = record.policy
+            case ev.TaskStarted() | ev.TaskEnded():
+                self._fold_task(record)
+            case (
+                ev.NodeAdded() | ev.NodeRemoved() | ev.NodeQuiet() | ev.NodeHeard() | ev.NodeDrained() | ev.NodeLost()
+                | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
+            ):  # fmt: skip
+                self._books.fold(record)
+            case ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.Reserved():
+                pass  # wishes and promises: what comes of them follows as records of its own
+            case _:
+                if (row := self.jobs.get(record.job)) is not None:
+                    self._fold_job(row, record)
+
+    def _enter(self, record: ev.Submitted | ev.Refused) -> None:
+        if isinstance(record, ev.Refused):
+            row = JobRow(record.job, record.name, State.REFUSED, "", 0, "", 0, 0, record.at_us)
+            self._put(replace(row, ended_us=record.at_us, reason=record.reason))
+            return
+        spec = record.spec
+        tasks = sum(role.tasks for role in spec.roles)
+        self._books.enter(record.job, spec)
+        first = (record.job, spec.name, State.PENDING, spec.queue, spec.priority, spec.user)
+        self._put(JobRow(*first, tasks, spec.milli_gpus, record.at_us))
+
+    def _fold_task(self, record: ev.TaskStarted | ev.TaskEnded) -> None:
+        row = self.jobs.get(record.task.job)
+        if row is None or row.attempt != record.task.attempt:
+            return
+        if isinstance(record, ev.TaskStarted):
+            if self._books.all_up(record.task) and row.state is State.STARTING:
+                self._put(replace(row, state=State.RUNNING))
+            return
+        self._books.free(record.task)
+        if record.exit_code is not None and not row.exit_code:
+            self._put(replace(row, exit_code=record.exit_code))
+
+    def _fold_job(self, row: JobRow, record: _OfJob) -> None:
+        match record:
+            case ev.Joined():
+                self._put(replace(row, cls=record.cls, reasons=()))
+            case ev.JobWaits():
+                self._put(replace(row, cls=None, reasons=record.reasons))
+            case ev.Started():
+                self._books.hold(record)
+                started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
+                self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
+            case ev.Stopping():
+                self._put(replace(row, state=State.STOPPING))
+            case ev.Paused():
+                self._put(replace(row, state=State.SUSPENDED if record.paused else State.RUNNING))
+            case ev.AttemptEnded():
+                self._books.free_all(record.job)
+            case ev.Requeued():
+                again = replace(row, state=State.PENDING, grants=(), ended_us=None)
+                self._put(replace(again, cls=None, reasons=(record.cause,)))
+            case ev.Ended():
+                over = replace(row, state=record.state, reason=record.reason, ended_us=record.at_us)
+                self._books.free_all(record.job)
+                self._put(replace(over, cls=None, reasons=()))
+
+    def _put(self, row: JobRow) -> None:
+        old = self.jobs.get(row.id)
+        self.jobs[row.id] = row
+        self._books.count(old, row)
+        if old is None:
+            self._newest[row.name] = row.id
+        if row.over and (old is None or not old.over):
+            self._finished.append(row.id)
+            self._forget_oldest()
+            self._waiters.resolve(row.id, row)
+
+    def _forget_oldest(self) -> None:
+        while len(self._finished) > self._kept:
+            row = self.jobs.get(self._finished.popleft())
+            if row is None or not row.over:
+                continue  # run again since, or forgotten at an earlier end
+            del self.jobs[row.id]
+            self._books.forget(row.id)
+            if self._newest.get(row.name) == row.id:
+                del self._newest[row.name]

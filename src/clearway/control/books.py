@@ -1,0 +1,151 @@
+"""What nodes and queues hold, for show: the board's sums over live grants. Decisions use the ledger's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clearway.control.rows import NodeRow, QueueRow, amounts_of, changed, spread
+from clearway.model import events as ev
+from clearway.model.fleet import QueueSpec
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from clearway.control.rows import JobRow
+    from clearway.model.events import Grant, TaskRef
+    from clearway.model.ids import JobId, NodeId
+    from clearway.model.job import JobSpec, Role
+
+
+class Books:
+    """Node and queue rows. `node_names` also knows nodes that are gone, since jobs once ran there."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[NodeId, NodeRow] = {}
+        self.node_names: dict[NodeId, str] = {}
+        self.queues: dict[str, QueueRow] = {}
+        self._roles: dict[JobId, tuple[str, tuple[Role, ...]]] = {}
+        self._held: dict[JobId, dict[tuple[int, int], Grant]] = {}
+        self._to_come_up: dict[JobId, set[tuple[int, int]]] = {}
+
+    def enter(self, job: JobId, spec: JobSpec) -> None:
+        """Know a job's queue and what its tasks ask for, until it is forgotten."""
+        self._roles[job] = (spec.queue, spec.roles)
+
+    def forget(self, job: JobId) -> None:
+        """Know a job no longer."""
+        self._roles.pop(job, None)
+
+    def count(self, old: JobRow | None, new: JobRow) -> None:
+        """Count a job as what it has become."""
+        if old is not None and (old.state, old.queue) == (new.state, new.queue):
+            return
+        if old is not None:
+            self._count(old, -1)
+        self._count(new, 1)
+
+    def hold(self, record: ev.Started) -> None:
+        """Take in the grants of an attempt."""
+        self._held[record.job] = {(g.role, g.index): g for g in record.grants}
+        self._to_come_up[record.job] = set(self._held[record.job])
+        for grant in record.grants:
+            self._change(record.job, grant, 1)
+
+    def all_up(self, task: TaskRef) -> bool:
+        """One more task is up: say whether all of its attempt have been."""
+        to_come_up = self._to_come_up.get(task.job, set())
+        if (task.role, task.index) in self._held.get(task.job, {}):
+            to_come_up.discard((task.role, task.index))
+        return not to_come_up
+
+    def free(self, task: TaskRef) -> None:
+        """One task's grant is free."""
+        grant = self._held.get(task.job, {}).pop((task.role, task.index), None)
+        if grant is not None:
+            self._change(task.job, grant, -1)
+
+    def free_all(self, job: JobId) -> None:
+        """All grants of a job are free."""
+        self._to_come_up.pop(job, None)
+        for grant in self._held.pop(job, {}).values():
+            self._change(job, grant, -1)
+
+    def fold(
+        self,
+        record: ev.NodeAdded | ev.NodeRemoved | ev.NodeQuiet | ev.NodeHeard | ev.NodeDrained | ev.NodeLost
+        | ev.DevicesChanged | ev.QueueChanged | ev.ControllerStarted,
+    ) -> None:  # fmt: skip
+        """Take in what happened to a node or a queue."""
+        match record:
+            case ev.ControllerStarted():
+                self._forgive()
+            case ev.QueueChanged():
+                row = self._queue(record.queue.name)
+                self.queues[record.queue.name] = replace(row, spec=record.queue)
+            case ev.NodeAdded():
+                self.node_names[record.node] = record.spec.name
+                known = self.nodes.get(record.node) or NodeRow(record.node, record.spec)
+                self.nodes[record.node] = replace(known, spec=record.spec)
+            case _:
+                if (node := self.nodes.get(record.node)) is not None:
+                    self._fold_node(node, record)
+
+    def _fold_node(
+        self,
+        row: NodeRow,
+        record: ev.NodeRemoved | ev.NodeQuiet | ev.NodeHeard | ev.NodeDrained | ev.NodeLost | ev.DevicesChanged,
+    ) -> None:
+        match record:
+            case ev.NodeRemoved():
+                self._free_node(row.id)
+                del self.nodes[row.id]
+            case ev.NodeLost():
+                self._free_node(row.id)
+                self.nodes[row.id] = replace(self.nodes[row.id], lost=True)
+            case ev.NodeQuiet():
+                self.nodes[row.id] = replace(row, quiet_since_us=record.since_us)
+            case ev.NodeHeard():
+                self.nodes[row.id] = replace(row, quiet_since_us=None, lost=False)
+            case ev.NodeDrained():
+                self.nodes[row.id] = replace(row, drained=record.drained)
+            case ev.DevicesChanged():
+                self.nodes[row.id] = replace(row, unhealthy=record.unhealthy)
+
+    def _forgive(self) -> None:
+        # A new controller gives every node a full lease.
+        for number, row in self.nodes.items():
+            if row.quiet_since_us is not None:
+                self.nodes[number] = replace(row, quiet_since_us=None)
+
+    def _free_node(self, node: NodeId) -> None:
+        for job, held in self._held.items():
+            for key in [k for k, grant in held.items() if grant.node == node]:
+                self._change(job, held.pop(key), -1)
+
+    def _queue(self, name: str) -> QueueRow:
+        return self.queues.get(name) or QueueRow(QueueSpec(name))
+
+    def _count(self, row: JobRow, by: int) -> None:
+        if not row.queue or row.over:
+            return
+        queue = self._queue(row.queue)
+        if row.state is State.PENDING:
+            self.queues[row.queue] = replace(queue, pending=queue.pending + by)
+        else:
+            self.queues[row.queue] = replace(queue, running=queue.running + by)
+
+    def _change(self, job: JobId, grant: Grant, sign: int) -> None:
+        name, roles = self._roles[job]
+        by = amounts_of(grant, roles[grant.role].demand)
+        queue = self._queue(name)
+        self.queues[name] = replace(queue, use=changed(queue.use, by, sign))
+        node = self.nodes.get(grant.node)
+        if node is not None:
+            self.nodes[grant.node] = replace(
+                node,
+                tasks=node.tasks + sign,
+                use=changed(node.use, by, sign),
+                shares=spread(node.shares, grant.devices, sign * grant.share),
+                memories=spread(node.memories, grant.devices, sign * grant.gpu_memory),
+            )

@@ -1,0 +1,109 @@
+"""What readers see of jobs, nodes and queues: whole rows that never change, and are replaced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from clearway.model.events import Grant
+from clearway.model.fleet import NodeSpec, QueueSpec
+from clearway.model.ids import ClassId, JobId, NodeId
+from clearway.model.reasons import Reason
+from clearway.model.states import TERMINAL, State
+
+if TYPE_CHECKING:
+    from clearway.model.job import Demand
+
+Amounts = tuple[tuple[str, int], ...]
+"""Amounts by resource, sorted, zeros left out: gpus, cpus and bandwidth in thousandths, memory, disk and gpu_memory
+in bytes, others counts.
+"""
+
+
+class JobRow(msgspec.Struct, frozen=True):
+    """A job as it stands. Times in microseconds; `started_us`, `grants` and `exit_code` are of the last attempt.
+
+    It waits for `reasons`, or, where `cls` is a number, for that class's (`Board.reasons` knows both). `reason` is
+    why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended.
+    """
+
+    id: JobId
+    name: str
+    state: State
+    queue: str
+    priority: int
+    user: str
+    tasks: int
+    milli_gpus: int
+    submitted_us: int
+    started_us: int | None = None
+    ended_us: int | None = None
+    attempt: int = 0
+    grants: tuple[Grant, ...] = ()
+    cls: ClassId | None = None
+    reasons: tuple[Reason, ...] = ()
+    exit_code: int | None = None
+    reason: Reason | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has reached a terminal state."""
+        return self.state in TERMINAL
+
+
+class NodeRow(msgspec.Struct, frozen=True):
+    """A node as it stands. `quiet_since_us`: not heard of since then. `use`: what `tasks` tasks hold of it.
+
+    `shares` and `memories` are what is held of each device: milli-GPU, and bytes where the grant states them.
+    """
+
+    id: NodeId
+    spec: NodeSpec
+    lost: bool = False
+    quiet_since_us: int | None = None
+    drained: bool = False
+    unhealthy: tuple[int, ...] = ()
+    tasks: int = 0
+    use: Amounts = ()
+    shares: tuple[int, ...] = ()
+    memories: tuple[int, ...] = ()
+
+
+class QueueRow(msgspec.Struct, frozen=True):
+    """A queue as it stands: its jobs that wait and that hold something, and what these hold, children's left out."""
+
+    spec: QueueSpec
+    pending: int = 0
+    running: int = 0
+    use: Amounts = ()
+
+
+def amounts_of(grant: Grant, demand: Demand) -> dict[str, int]:
+    """Return what one grant holds, by resource."""
+    return {
+        "gpus": grant.share * len(grant.devices),
+        "gpu_memory": grant.gpu_memory * len(grant.devices),
+        "cpus": demand.cpus,
+        "memory": demand.memory,
+        "disk": demand.disk,
+        "bandwidth": demand.bandwidth,
+        **dict(demand.resources),
+    }
+
+
+def changed(use: Amounts, by: dict[str, int], sign: int) -> Amounts:
+    """Return `use` with `by` added (`sign` 1) or taken off (-1)."""
+    sums = dict(use)
+    for resource, amount in by.items():
+        sums[resource] = sums.get(resource, 0) + sign * amount
+    return tuple(sorted((resource, amount) for resource, amount in sums.items() if amount))
+
+
+def spread(held: tuple[int, ...], devices: tuple[int, ...], by: int) -> tuple[int, ...]:
+    """Return the amounts per device with `by` added on each of `devices`."""
+    size = max(len(held), max(devices, default=-1) + 1)
+    sums = [*held, *[0] * (size - len(held))]
+    for device in devices:
+        sums[device] += by
+    return tuple(sums)

@@ -1,0 +1,75 @@
+"""The controller's side of an engine: what it could not be told is kept, in order, and told again."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from clearway.model.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.model.actions import Action
+    from clearway.model.events import TaskRef
+    from clearway.ports.engine import Engine, Report
+
+RETRY_S = 1.0
+"""So long after an engine failed as a whole it is tried again: a runner or a cluster comes back in seconds."""
+
+
+class Teller:
+    """Tells an engine what was decided.
+
+    An engine that fails as a whole (EngineError) loses nothing: `trouble` says so, and it is told again, which an
+    engine must bear.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._actions: list[Action] = []
+        self._ends: list[TaskRef] = []
+        self._again_at_s: float | None = None
+        self.trouble = ""
+
+    def tell(self, actions: Sequence[Action], ends: Sequence[TaskRef]) -> None:
+        """Have actions carried out after all earlier ones, and let the engine forget these ends."""
+        self._actions.extend(actions)
+        self._ends.extend(ends)
+        if self._again_at_s is None:
+            self._pass_on()
+
+    def reports(self) -> list[Report]:
+        """Return what the engine reports. One that failed is told first what it missed; nothing while it fails."""
+        if self._again_at_s is not None and time.monotonic() >= self._again_at_s:
+            self._pass_on()
+        if self._again_at_s is not None:
+            return []
+        try:
+            return self._engine.reports()
+        except EngineError as error:
+            self._note(error)
+            return []
+
+    def wait(self, timeout_s: float) -> None:
+        """Wait for a report, at the latest `timeout_s`."""
+        try:
+            self._engine.wait(timeout_s)
+        except EngineError as error:
+            self._note(error)
+
+    def _pass_on(self) -> None:
+        try:
+            if self._actions:
+                self._engine.carry_out(self._actions)
+                self._actions = []
+            if self._ends:
+                self._engine.acknowledge(self._ends)
+                self._ends = []
+            self._again_at_s, self.trouble = None, ""
+        except EngineError as error:
+            self._note(error)
+
+    def _note(self, error: EngineError) -> None:
+        self._again_at_s = time.monotonic() + RETRY_S
+        self.trouble = f"the engine fails, and is tried again every {RETRY_S:g} s: {error}"

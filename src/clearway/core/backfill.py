@@ -1,0 +1,256 @@
+"""Promises to waiting jobs, and who may pass them.
+
+The first job of each pool that finds no place is promised the earliest moment at which it would, by the expected
+ends of what runs. A later job may start where it ends before that moment, or where the promised grants still find
+room beside it (EASY; Lifka 1995, "The ANL/IBM SP scheduling system").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearway.core.devices import pick
+from clearway.core.ledger import Held
+from clearway.core.line import pool_mask
+from clearway.core.place import Allowed, grant_of
+from clearway.core.profile import NEVER, Expected, Table
+from clearway.core.view import Reservation
+from clearway.model.events import Reserved
+from clearway.model.ids import NodeId
+from clearway.model.reasons import Code, Reason, because
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.core.draft import Draft
+    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.view import View
+    from clearway.model.events import Grant
+    from clearway.model.ids import JobId
+
+
+class Promises:
+    """The reservations of one cycle, in the order of their jobs."""
+
+    def __init__(self, view: View, draft: Draft, now_us: int) -> None:
+        """Begin a cycle without promises; those of the last cycle are taken up as their jobs are come to."""
+        self.view, self.draft, self.now_us = view, draft, now_us
+        self.active: list[tuple[Reservation, WaitClass, Waiting]] = []
+        self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
+        self._drafted: list[tuple[Expected, Held]] = []
+        self._table: Table | None = None
+        self._gained = sorted(view.ledger.gained)
+
+    # --- passing -------------------------------------------------------------------------------
+
+    def _end_us(self, waiting: Waiting) -> int:
+        return min(self.now_us + waiting.estimate_us, NEVER)
+
+    def binding(self, waiting: Waiting) -> bool:
+        """Return whether a job, started now, would still run when a promise falls due."""
+        end = self._end_us(waiting)
+        return any(promise.start_us < end for promise, _, _ in self.active)
+
+    def guard(self, waiting: Waiting) -> Allowed:
+        """Return the check that a task drafted on a node leaves room for what is promised there."""
+        end = self._end_us(waiting)
+        due = [promise for promise, _, _ in self.active if promise.start_us < end]
+
+        def allowed(node: NodeId) -> bool:
+            return all(self._beside(promise, node) for promise in due)
+
+        return allowed
+
+    def _beside(self, promise: Reservation, node: NodeId) -> bool:
+        mine = [grant for grant in promise.grants if grant.node == node]
+        if not mine:
+            return True
+        mark = self.draft.mark()
+        self._free_until(node, promise.start_us)
+        cls = next(cls for other, cls, _ in self.active if other is promise)
+        fits = all(self._take_again(node, cls, grant.role) for grant in mine)
+        self.draft.undo(mark)
+        return fits
+
+    def _take_again(self, node: NodeId, cls: WaitClass, role: int) -> bool:
+        demand = cls.spec.roles[role].demand
+        ledger = self.view.ledger
+        if any(ledger.free[row][node] < amount for row, amount in ledger.needs_of(demand)):
+            return False
+        devices = pick(ledger, node, demand)
+        if devices is None:
+            return False
+        self.draft.take(grant_of(role, 0, node, devices, demand), demand)
+        return True
+
+    def _free_until(self, node: NodeId, moment_us: int) -> None:
+        """Draft the release of everything on a node that is expected to end by a moment."""
+        view = self.view
+        for job in sorted(view.ledger.on_node[node]):
+            expected = view.ends.jobs.get(job)
+            if expected is None or expected.end_us > moment_us:
+                continue
+            for one in view.ledger.holdings[job]:
+                if one.grant.node == node:
+                    self.draft.give(one.grant, one.demand)
+        for expected, one in self._drafted:
+            if one.grant.node == node and expected.end_us <= moment_us:
+                self.draft.give(one.grant, one.demand)
+
+    def started(self, waiting: Waiting, held: list[Held]) -> None:
+        """Take note of a start in this cycle: promises of the last cycle may no longer hold."""
+        expected = Expected(self.now_us, self._end_us(waiting))
+        self._drafted += [(expected, one) for one in held]
+        self._table = None
+
+    def passed(self) -> tuple[str, int] | None:
+        """Return whom a job that starts now passes, and when that one is promised to start."""
+        if not self.active:
+            return None
+        promise, _, first = self.active[0]
+        return first.spec.name, promise.start_us
+
+    def in_the_way(self, waiting: Waiting) -> Reason | None:
+        """Return the promise that keeps a job with room now from starting."""
+        end = self._end_us(waiting)
+        for promise, _, other in self.active:
+            if promise.start_us < end:
+                node = self.view.ledger.specs[promise.grants[0].node].name
+                return because(Code.RESERVATION, first=other.spec.name, start_us=promise.start_us, node=node)
+        return None
+
+    # --- promising -----------------------------------------------------------------------------
+
+    def reserve(self, cls: WaitClass, waiting: Waiting) -> bool:
+        """See that a blocked job is protected: by a promise of its own, or because others before it hold its pool.
+
+        False: no moment can be promised (nobody knows when capacity comes back), so its nodes must be barred.
+        """
+        pool = pool_mask(cls)
+        if not (pool & ~self._owned).any():
+            return True
+        self._owned |= pool
+        promise = self._keep_or_make(cls, waiting)
+        if promise is None:
+            return False
+        self.active.append((promise, cls, waiting))
+        return True
+
+    def _keep_or_make(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
+        """Keep the last cycle's promise while it can be kept and nothing earlier came up."""
+        old = self.view.reservations.get(waiting.job)
+        if old is None or not self._holds(old, cls):
+            return self._earliest(cls, waiting)
+        if old.start_us <= self.now_us:
+            timeout = self.view.reservation_timeout_us
+            late = timeout is not None and self.now_us >= old.start_us + timeout
+            return (self._earliest(cls, waiting) or old) if late else old
+        if not self._sooner_on(cls, old.start_us):
+            return old
+        new = self._earliest(cls, waiting)
+        return new if new is not None and new.start_us < old.start_us else old
+
+    def _sooner_on(self, cls: WaitClass, start_us: int) -> bool:
+        """Return whether what came free since the last cycle may let a job start before its promise.
+
+        A job that needs one place only can start sooner on just those nodes where something came free.
+        """
+        if not self._gained:
+            return False
+        role = cls.spec.roles[0]
+        if len(cls.spec.roles) > 1 or role.min_tasks > 1:
+            return True
+        return any(cls.places[0].may[node] and self._fits_before(cls, NodeId(node), start_us) for node in self._gained)
+
+    def _fits_before(self, cls: WaitClass, node: NodeId, start_us: int) -> bool:
+        mark = self.draft.mark()
+        self._free_until(node, start_us - 1)
+        fits = self._take_again(node, cls, 0)
+        self.draft.undo(mark)
+        return fits
+
+    def _holds(self, promise: Reservation, cls: WaitClass) -> bool:
+        """Return whether a promise of an earlier cycle can still be kept."""
+        nodes = sorted({grant.node for grant in promise.grants})
+        if not all(self.view.ledger.open[node] and not self.view.ledger.drained[node] for node in nodes):
+            return False
+        if any(self._promised(NodeId(node)) for node in nodes):
+            return False
+        mark = self.draft.mark()
+        for node in nodes:
+            self._free_until(node, promise.start_us)
+        fits = all(self._take_again(grant.node, cls, grant.role) for grant in promise.grants)
+        self.draft.undo(mark)
+        return fits
+
+    def _promised(self, node: NodeId) -> bool:
+        return any(grant.node == node for promise, _, _ in self.active for grant in promise.grants)
+
+    def _earliest(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
+        """Return the first moment at which a job finds a place, with that place; None if none is known."""
+        if self._table is None:
+            self._table = Table(self.view.ledger, self.view.ends, self.now_us, self._drafted)
+        table, barred = self._table, self._barred_by_promises()
+        moments = table.moments
+        low, high = 0, len(moments)
+        while low < high:
+            middle = (low + high) // 2
+            if self._enough(table, cls, int(moments[middle]), barred):
+                high = middle
+            else:
+                low = middle + 1
+        for moment in moments[low:].tolist():
+            grants = self._at(table, cls, moment, barred)
+            if grants is not None:
+                return Reservation(waiting.job, moment, grants)
+        return None
+
+    def _barred_by_promises(self) -> NDArray[np.bool_] | None:
+        nodes = [grant.node for promise, _, _ in self.active for grant in promise.grants]
+        if not nodes:
+            return None
+        barred = np.zeros(self.view.ledger.count, np.bool_)
+        barred[nodes] = True
+        return barred
+
+    def _enough(self, table: Table, cls: WaitClass, moment_us: int, barred: NDArray[np.bool_] | None) -> bool:
+        return all(
+            int(table.slots(places, role, moment_us, barred).sum()) >= role.min_tasks
+            for places, role in zip(cls.places, cls.spec.roles, strict=True)
+        )
+
+    def _at(self, table: Table, cls: WaitClass, moment_us: int, barred: NDArray[np.bool_] | None) -> tuple[Grant, ...] | None:
+        """Return the grants of a job's least tasks at a moment, on as few nodes as possible; None if they do not fit."""
+        mark = self.draft.mark()
+        freed: set[int] = set()
+        grants: list[Grant] = []
+        for number, role in enumerate(cls.spec.roles):
+            many = table.slots(cls.places[number], role, moment_us, barred)
+            left = role.min_tasks
+            for node in np.argsort(-many, kind="stable").tolist():
+                if not left or not many[node]:
+                    break
+                if node not in freed:
+                    freed.add(node)
+                    self._free_until(NodeId(node), moment_us)
+                while left and self._take_again(NodeId(node), cls, number):
+                    left -= 1
+                    grants.append(grant_of(number, len(grants), NodeId(node), (), role.demand))
+                    if role.one_per_node:
+                        break
+            if left:
+                self.draft.undo(mark)
+                return None
+        self.draft.undo(mark)
+        return tuple(grants)
+
+    # --- result --------------------------------------------------------------------------------
+
+    def changes(self) -> list[Reserved]:
+        """Return the promises that are new, other than before, or over."""
+        now: dict[JobId, Reservation] = {promise.job: promise for promise, _, _ in self.active}
+        before = self.view.reservations
+        over = [Reserved(self.now_us, job, 0, ()) for job in sorted(before.keys() - now.keys())]
+        return over + [Reserved(self.now_us, p.job, p.start_us, p.grants) for p in now.values() if before.get(p.job) != p]

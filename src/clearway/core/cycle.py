@@ -1,0 +1,232 @@
+"""One cycle: who starts now, where, and what holds back the others.
+
+Classes are taken in the order of their first jobs. What finds a place starts. The first job of each pool of nodes
+that finds none is promised its earliest moment (backfill) or bars the nodes it could use (no backfill); later jobs
+start only where that touches nothing promised. All is drafted on the books and undone at the end: the plan is a wish.
+
+Only classes that something changed for are tried; of the others the first of each pool is enough to know who is owed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from clearway.core import explain
+from clearway.core.backfill import Promises
+from clearway.core.draft import Draft
+from clearway.core.line import BLOCKING, Key, Mode, pool_mask
+from clearway.core.place import anywhere, place
+from clearway.model.events import ClassWaits, Decided, Started
+from clearway.model.reasons import Code, Reason, because
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.core.ledger import Held
+    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.view import View
+    from clearway.model.ids import ClassId, JobId
+
+SHOWN_NODES = 8  # a start's cause names so many nodes, then "..": the grants name them all
+
+
+class Turn(NamedTuple):
+    """The job at a position of a class whose turn it is."""
+
+    key: Key
+    cls: ClassId
+    position: int
+
+
+def decide(view: View, now_us: int) -> list[Decided]:
+    """Return what should happen now. The view is as before when it returns, up to its indices."""
+    return _Cycle(view, now_us).run()
+
+
+def wake(view: View) -> None:
+    """Wake the sleeping classes for which something came free since the last cycle."""
+    if view.changed_limits:
+        view.line.wake_for_limits(view.changed_limits)
+    if view.promises_changed:
+        view.line.wake_passed_over()
+    if view.ledger.gained:
+        view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger)
+
+
+class _Cycle:
+    def __init__(self, view: View, now_us: int) -> None:
+        self.view, self.now_us = view, now_us
+        self.draft = Draft(view.ledger)
+        self.plan: list[Decided] = []
+        self.promises = Promises(view, self.draft, now_us)
+        self.barred: NDArray[np.bool_] | None = None
+        self.pools: set[int] = set()
+        self.first: Waiting | None = None
+        self.starts: list[tuple[Waiting, list[Held]]] = []
+        self.started: set[JobId] = set()
+
+    def run(self) -> list[Decided]:
+        wake(self.view)
+        for cls in list(map(self.view.line.classes.__getitem__, self.view.line.awake)):
+            self.view.line.pool_of(cls, self.view.ledger)
+        self._in_order()
+        self._explain_new()
+        self.plan += self.promises.changes()
+        for waiting, held in self.starts:
+            self.view.queues.count_held(waiting.spec.queue, held, -1)
+            self.view.queues.count_slots(waiting.spec.uses, -1)
+        self.draft.undo()
+        self.view.ledger.trim()
+        return self.plan
+
+    def _in_order(self) -> None:
+        line = self.view.line
+        turns = [Turn(line.classes[number].entries[0][0], number, 0) for number in line.awake]
+        turns += [Turn(*heads[0], 0) for heads in line.blocking.values() if heads]
+        heapq.heapify(turns)
+        while turns:
+            turn = heapq.heappop(turns)
+            follower = self._take_turn(line.classes[turn.cls], turn.position)
+            if follower is not None:
+                heapq.heappush(turns, follower)
+            if self.barred is not None and self.barred.all():
+                break
+
+    def _take_turn(self, cls: WaitClass, position: int) -> Turn | None:
+        """Start the job whose turn it is, or see to what it is owed; return the class's next turn in this cycle."""
+        waiting = cls.at(position)
+        if waiting is None:
+            return None
+        if cls.mode in BLOCKING:
+            self._owe(cls, waiting)
+            return None
+        limit = self.view.queues.held_back(waiting.spec)
+        if limit is not None:
+            self._limited(cls, limit)
+            return None
+        held = self._place(cls, waiting)
+        if held is not None:
+            self._start(waiting, held)
+            return self._turn(cls, position + 1)
+        return self._failed(cls, waiting, position)
+
+    def _turn(self, cls: WaitClass, position: int | None) -> Turn | None:
+        if position is None or position >= len(cls.entries):
+            return None
+        return Turn(cls.entries[position][0], cls.id, position)
+
+    # --- starting ------------------------------------------------------------------------------
+
+    def _place(self, cls: WaitClass, waiting: Waiting) -> list[Held] | None:
+        allowed = self.promises.guard(waiting) if self.promises.binding(waiting) else anywhere
+        return place(self.view, cls, waiting, self.draft, self.barred, allowed)
+
+    def _start(self, waiting: Waiting, held: list[Held]) -> None:
+        self.view.queues.count_held(waiting.spec.queue, held, 1)
+        self.view.queues.count_slots(waiting.spec.uses, 1)
+        self.starts.append((waiting, held))
+        self.started.add(waiting.job)
+        self.promises.started(waiting, held)
+        grants = tuple([one.grant for one in held])
+        self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(held)))
+
+    def _cause(self, held: list[Held]) -> Reason:
+        specs = self.view.ledger.specs
+        if len(held) == 1:
+            shown = specs[held[0].grant.node].name
+        else:
+            nodes = list(dict.fromkeys([specs[one.grant.node].name for one in held]))
+            shown = ", ".join(nodes[:SHOWN_NODES]) + (", .." if len(nodes) > SHOWN_NODES else "")
+        passed = self.promises.passed()
+        if passed is None:
+            return because(Code.PLACED, nodes=shown)
+        return because(Code.BACKFILLED, nodes=shown, first=passed[0], start_us=passed[1])
+
+    # --- holding back --------------------------------------------------------------------------
+
+    def _limited(self, cls: WaitClass, limit: Reason) -> None:
+        self._waits(cls, limit)
+        self.view.line.sleep(cls, Mode.LIMITED)
+        cls.limited_by = (str(limit.get("queue") or limit.get("limit")),)
+
+    def _failed(self, cls: WaitClass, waiting: Waiting, position: int) -> Turn | None:
+        """See why a job found no place: the fleet cannot hold it, there is no room, or others go first."""
+        line = self.view.line
+        if _cannot(cls):
+            self._waits(cls, None, never=True)
+            line.sleep(cls, Mode.CANNOT)
+            return None
+        if not self._has_room(cls, waiting):
+            self._waits(cls, None)
+            line.sleep(cls, Mode.NO_ROOM)
+            self._owe(cls, waiting)
+            return None
+        promise = self.promises.in_the_way(waiting) if self.barred is None else None
+        if promise is None:
+            self._waits(cls, because(Code.BEHIND, first=self.first.spec.name if self.first else ""))
+            self._owe(cls, waiting)
+            return None
+        return self._passed_over(cls, waiting, position, promise)
+
+    def _passed_over(self, cls: WaitClass, waiting: Waiting, position: int, promise: Reason) -> Turn | None:
+        """A promise is in the way: a shorter job of the class may still pass."""
+        if position == 0:
+            self._waits(cls, promise)
+        self._owe(cls, waiting)
+        shorter = cls.shorter(position + 1, waiting.estimate_us)
+        if shorter is None:
+            cls.too_long_us = waiting.estimate_us
+            self.view.line.sleep(cls, Mode.PASSED_OVER)
+        return self._turn(cls, shorter)
+
+    def _has_room(self, cls: WaitClass, waiting: Waiting) -> bool:
+        """Return whether a job that found no place would find one if nobody were owed anything."""
+        if self.barred is None and not self.promises.binding(waiting):
+            return False
+        mark = self.draft.mark()
+        held = place(self.view, cls, waiting, self.draft, None, anywhere)
+        self.draft.undo(mark)
+        return held is not None
+
+    def _owe(self, cls: WaitClass, waiting: Waiting) -> None:
+        """Keep for a blocked job what is its due: a promise, or the nodes it could use."""
+        if cls.pool in self.pools or waiting.job in self.started:
+            return
+        self.pools.add(cls.pool)
+        if self.first is None:
+            self.first = waiting
+        if self.view.rules.backfill == "none" or not self.promises.reserve(cls, waiting):
+            mask = pool_mask(cls)
+            self.barred = mask if self.barred is None else self.barred | mask
+
+    # --- explaining ----------------------------------------------------------------------------
+
+    def _waits(self, cls: WaitClass, reason: Reason | None, *, never: bool = False) -> None:
+        """Record a class's reason if it is another than the last one; counts alone make no other reason."""
+        code = reason.code if reason is not None else Code.NEVER_FITS if never else Code.NO_CAPACITY
+        last = cls.reasons[0] if cls.reasons else None
+        if last is not None and last.code == code:
+            if reason is None or all(last.get(k) == reason.get(k) for k in ("first", "queue", "limit")):
+                return
+        if reason is None:
+            reason = explain.no_capacity(self.view, cls, never=never)
+        self.plan.append(ClassWaits(self.now_us, cls.id, (reason,)))
+
+    def _explain_new(self) -> None:
+        """Give a reason to classes that the cycle did not come to, or that go on waiting with later jobs."""
+        said = {record.cls for record in self.plan if isinstance(record, ClassWaits)}
+        for number in sorted(self.view.line.new - said):
+            cls = self.view.line.classes[number]
+            if any(job not in self.started for job in cls.jobs):
+                self._waits(cls, because(Code.BEHIND, first=self.first.spec.name if self.first else ""))
+
+
+def _cannot(cls: WaitClass) -> bool:
+    """Return whether a class would find no place even if every open node were empty."""
+    for role, places in zip(cls.spec.roles, cls.places, strict=True):
+        if places.slots(empty=True, one_each=role.one_per_node) < role.min_tasks:
+            return True
+    return False

@@ -1,0 +1,75 @@
+"""Which devices of a node a task gets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.model.job import WHOLE
+
+if TYPE_CHECKING:
+    from clearway.core.ledger import Ledger
+    from clearway.model.ids import NodeId
+    from clearway.model.job import Demand
+
+
+def pick(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:
+    """Return the device numbers for one task, () if it needs none, None if the node has no room for it.
+
+    Whole devices come from the island that they fill best, so that islands stay whole; a part of a device
+    from the device with the least room that is enough.
+    """
+    if demand.gpus:
+        return _whole(ledger, node, demand)
+    if demand.one_device:
+        return _part(ledger, node, demand)
+    return ()
+
+
+def idle(ledger: Ledger, node: NodeId) -> list[int]:
+    """Return the healthy devices of a node that nobody holds a part of."""
+    base, memory = node * ledger.width, ledger.specs[node].gpu_memory
+    shares = ledger.dev_share[base : base + ledger.width].tolist()
+    rooms = ledger.dev_room[base : base + ledger.width].tolist()
+    return [d for d, share in enumerate(shares) if share == WHOLE and rooms[d] == memory]
+
+
+def _whole(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:
+    spec = ledger.specs[node]
+    if spec.gpu_memory < demand.gpu_memory:
+        return None
+    free = idle(ledger, node)
+    if len(free) < demand.gpus:
+        return None
+    if not spec.links or len(free) == demand.gpus:
+        return tuple(free[: demand.gpus])
+    return tuple(sorted(_by_island(free, spec.links, demand.gpus)))
+
+
+def _by_island(free: list[int], links: tuple[tuple[int, ...], ...], wanted: int) -> list[int]:
+    linked = {d for island in links for d in island}
+    alone = [[d] for d in free if d not in linked]
+    islands = alone + [mine for island in links if (mine := [d for d in island if d in free])]
+    islands.sort(key=lambda mine: (len(mine), mine))
+    for mine in islands:
+        if len(mine) >= wanted:
+            return mine[:wanted]
+    picked: list[int] = []
+    for mine in reversed(islands):
+        picked += mine[: wanted - len(picked)]
+    return picked
+
+
+def _part(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:
+    base = node * ledger.width
+    shares = ledger.dev_share[base : base + ledger.width].tolist()
+    rooms = ledger.dev_room[base : base + ledger.width].tolist()
+    fitting = [(shares[d], rooms[d], d) for d in range(len(shares)) if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory]
+    return (min(fitting)[2],) if fitting else None
+
+
+def fits(ledger: Ledger, node: NodeId, demand: Demand) -> bool:
+    """Return whether one more task of a demand finds room on an open node, devices included."""
+    free = ledger.free
+    if any(free[row][node] < amount for row, amount in ledger.needs_of(demand)):
+        return False
+    return pick(ledger, node, demand) is not None

@@ -1,0 +1,317 @@
+"""The books: what every node and device has, and who holds what. Integers in columns.
+
+One array per resource over node slots, and two over devices (node x device, flat). Use is always derived from
+live grants: `take` and `give` are the only ways in, and `validate` recomputes everything from the grants.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, Needs, Rows
+from clearway.model.errors import LedgerError
+from clearway.model.fleet import NodeSpec
+from clearway.model.ids import NodeId
+from clearway.model.job import WHOLE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from clearway.model.events import Grant
+    from clearway.model.ids import JobId
+    from clearway.model.job import Demand
+
+FIRST_SLOTS = 16  # columns start with so many slots and double when full
+LOG_KEPT = 1 << 16  # the log of changed nodes is cut when it is longer; readers left behind then look at every node
+
+
+class Held(NamedTuple):
+    """A live grant with the demand it answers."""
+
+    grant: Grant
+    demand: Demand
+
+
+class Ledger:
+    """Capacity and use of every node and device, kept for reading as contiguous columns."""
+
+    def __init__(self) -> None:
+        """Begin with no nodes."""
+        self.rows = Rows()
+        self.count = 0
+        self.width = 1
+        self.revision = 0
+        self.specs: list[NodeSpec] = []
+        self.cap: list[NDArray[np.int64]] = []
+        self.free: list[NDArray[np.int64]] = []
+        self.open: NDArray[np.bool_] = np.zeros(FIRST_SLOTS, np.bool_)
+        self.drained: NDArray[np.bool_] = np.zeros(FIRST_SLOTS, np.bool_)
+        self.milli: NDArray[np.int64] = np.zeros(FIRST_SLOTS, np.int64)
+        self.device_memory: NDArray[np.int64] = np.zeros(FIRST_SLOTS, np.int64)
+        self.kind: NDArray[np.int64] = np.zeros(FIRST_SLOTS, np.int64)
+        self.kinds: list[NodeSpec] = []
+        self._kind_of: dict[NodeSpec, int] = {}
+        self.dev_share: NDArray[np.int64] = np.full(FIRST_SLOTS, -1, np.int64)
+        self.dev_room: NDArray[np.int64] = np.full(FIRST_SLOTS, -1, np.int64)
+        self.held_share: list[list[int]] = []
+        self.held_room: list[list[int]] = []
+        self.sick: list[set[int]] = []
+        self.changed = array("i")
+        self.cut = 0
+        self.gained: set[int] = set()
+        self.fleet_revision = 0
+        self.holdings: dict[JobId, list[Held]] = {}
+        self.on_node: list[set[JobId]] = []
+        self._needs: dict[Demand, Needs] = {}
+
+    # --- nodes ---------------------------------------------------------------------------------
+
+    def add_node(self, node: NodeId, spec: NodeSpec) -> None:
+        """Add the node in the next slot, or give an existing one new words; what it holds stays held."""
+        if node > self.count or node < 0:
+            raise LedgerError(f"node {node} is not the next one ({self.count})")
+        if node == self.count:
+            self._add_slot()
+        self.specs[node] = spec
+        self.device_memory[node] = spec.gpu_memory
+        self.kind[node] = self._kind(spec)
+        self._widen(spec.gpus)
+        self._row(max([GPUS, *(self.rows.of(name) for name, _ in spec.resources)]))
+        for row in range(len(self.cap)):
+            used = self.cap[row][node] - self.free[row][node]
+            self.cap[row][node] = _capacity(spec, row, self.rows)
+            self.free[row][node] = self.cap[row][node] - used
+        grow = spec.gpus - len(self.held_share[node])
+        self.held_share[node].extend([0] * grow)
+        self.held_room[node].extend([0] * grow)
+        self.open[node] = True
+        self._show_all_devices(node)
+        self._fleet_changed(node)
+
+    def _show_all_devices(self, node: int) -> None:
+        here = slice(node * self.width, (node + 1) * self.width)
+        self.dev_share[here] = self.dev_room[here] = -1
+        self.free[GPUS][node] = self.milli[node] = 0
+        self._show_devices(node, range(len(self.held_share[node])))
+
+    def _kind(self, spec: NodeSpec) -> int:
+        """Return the number of all nodes that differ from this one by name only; 0 is no node."""
+        if not self.kinds:
+            self.kinds.append(_NO_NODE)
+            self._kind_of[_NO_NODE] = 0
+        if not spec.name:
+            return 0
+        alike = msgspec.structs.replace(spec, name="*")
+        number = self._kind_of.setdefault(alike, len(self.kinds))
+        if number == len(self.kinds):
+            self.kinds.append(alike)
+        return number
+
+    def of_kinds(self, holds: Callable[[NodeSpec], bool]) -> NDArray[np.bool_]:
+        """Return for each node whether something holds for its words, asking once per kind of node."""
+        return np.array([holds(kind) for kind in self.kinds] or [False], np.bool_)[self.kind[: self.count]]
+
+    def _add_slot(self) -> None:
+        if self.count == len(self.open):
+            self._double()
+        self.specs.append(_NO_NODE)
+        self.held_share.append([])
+        self.held_room.append([])
+        self.sick.append(set())
+        self.on_node.append(set())
+        self.count += 1
+
+    def _double(self) -> None:
+        more = len(self.open)
+        self.cap = [np.concatenate([c, np.zeros(more, np.int64)]) for c in self.cap]
+        self.free = [np.concatenate([c, np.zeros(more, np.int64)]) for c in self.free]
+        self.open = np.concatenate([self.open, np.zeros(more, np.bool_)])
+        self.drained = np.concatenate([self.drained, np.zeros(more, np.bool_)])
+        self.milli = np.concatenate([self.milli, np.zeros(more, np.int64)])
+        self.device_memory = np.concatenate([self.device_memory, np.zeros(more, np.int64)])
+        self.kind = np.concatenate([self.kind, np.zeros(more, np.int64)])
+        self.dev_share = np.concatenate([self.dev_share, np.full(more * self.width, -1, np.int64)])
+        self.dev_room = np.concatenate([self.dev_room, np.full(more * self.width, -1, np.int64)])
+
+    def _widen(self, devices: int) -> None:
+        if devices <= self.width:
+            return
+        slots = len(self.open)
+        for name in ("dev_share", "dev_room"):
+            wide = np.full((slots, devices), -1, np.int64)
+            wide[:, : self.width] = getattr(self, name).reshape(slots, self.width)
+            setattr(self, name, wide.reshape(-1))
+        self.width = devices
+
+    def _row(self, row: int) -> None:
+        while len(self.cap) <= row:
+            self.cap.append(np.zeros(len(self.open), np.int64))
+            self.free.append(np.zeros(len(self.open), np.int64))
+
+    def set_open(self, node: NodeId, is_open: bool) -> None:  # noqa: FBT001 - a state, not an option
+        """Say whether a node takes part: False while it is lost, unclean or removed."""
+        self.open[node] = is_open
+        self._fleet_changed(node)
+
+    def set_drained(self, node: NodeId, drained: bool) -> None:  # noqa: FBT001 - a state, not an option
+        """Say whether nothing new is placed on a node."""
+        self.drained[node] = drained
+        self._fleet_changed(node)
+
+    def set_sick(self, node: NodeId, devices: Iterable[int]) -> None:
+        """Say which devices of a node are unhealthy: nothing new is placed on them."""
+        self.sick[node] = set(devices)
+        self._show_all_devices(node)
+        self._fleet_changed(node)
+
+    def _fleet_changed(self, node: int) -> None:
+        self._mark(node)
+        self.gained.add(node)
+        self.fleet_revision += 1
+
+    # --- grants --------------------------------------------------------------------------------
+
+    def needs_of(self, demand: Demand) -> Needs:
+        """Return what a demand takes from the columns; worked out once per demand."""
+        needs = self._needs.get(demand)
+        if needs is None:
+            needs = self._needs[demand] = self.rows.needs(demand)
+            self._row(max([GPUS, *(row for row, _ in needs)]))
+        return needs
+
+    def take(self, grant: Grant, demand: Demand) -> None:
+        """Count a grant as held."""
+        self._move(grant, demand, 1)
+
+    def give(self, grant: Grant, demand: Demand) -> None:
+        """Count a grant as free again."""
+        self._move(grant, demand, -1)
+
+    def _move(self, grant: Grant, demand: Demand, sign: int) -> None:
+        node, free = grant.node, self.free
+        for row, amount in self.needs_of(demand):
+            if row != GPUS:
+                free[row][node] -= sign * amount
+        if grant.devices:
+            shares, rooms = self.held_share[node], self.held_room[node]
+            share = WHOLE if demand.gpus else grant.share
+            room = self.specs[node].gpu_memory if demand.gpus else grant.gpu_memory
+            for d in grant.devices:
+                shares[d] += sign * share
+                rooms[d] += sign * room
+            self._show_devices(node, grant.devices)
+        else:
+            self._mark(node)
+
+    def _show_devices(self, node: int, devices: Iterable[int]) -> None:
+        """Bring the columns of these devices up to date with what is held of them."""
+        shares, rooms = self.held_share[node], self.held_room[node]
+        memory, gpus, sick = self.specs[node].gpu_memory, self.specs[node].gpus, self.sick[node]
+        base, shown_share, shown_room = node * self.width, self.dev_share, self.dev_room
+        idle = milli = 0
+        for d in devices:
+            at = base + d
+            old = int(shown_share[at])
+            if d >= gpus or d in sick:
+                new = room = -1
+            else:
+                new, room = WHOLE - shares[d], memory - rooms[d]
+            was_idle = old == WHOLE and int(shown_room[at]) == memory
+            shown_share[at], shown_room[at] = new, room
+            idle += (new == WHOLE and room == memory) - was_idle
+            milli += max(new, 0) - max(old, 0)
+        if idle:
+            self.free[GPUS][node] += idle
+        if milli:
+            self.milli[node] += milli
+        self._mark(node)
+
+    def _mark(self, node: int) -> None:
+        self.changed.append(node)
+        self.revision += 1
+
+    def trim(self) -> None:
+        """Cut the log of changed nodes when it has grown long; readers left behind rescan."""
+        if len(self.changed) > LOG_KEPT:
+            self.cut += len(self.changed)
+            self.changed = array("i")
+
+    # --- holdings ------------------------------------------------------------------------------
+
+    def hold(self, job: JobId, held: Iterable[Held]) -> None:
+        """Take grants for a job."""
+        mine = self.holdings.setdefault(job, [])
+        for one in held:
+            self.take(one.grant, one.demand)
+            mine.append(one)
+            self.on_node[one.grant.node].add(job)
+
+    def release(self, job: JobId, role: int, index: int) -> Held | None:
+        """Free the grant of one task of a job; None if it holds none."""
+        mine = self.holdings.get(job, [])
+        for i, one in enumerate(mine):
+            if one.grant.role == role and one.grant.index == index:
+                self.give(one.grant, one.demand)
+                self.gained.add(one.grant.node)
+                del mine[i]
+                if not mine:
+                    del self.holdings[job]
+                if all(other.grant.node != one.grant.node for other in mine):
+                    self.on_node[one.grant.node].discard(job)
+                return one
+        return None
+
+    def validate(self) -> None:
+        """Recompute every column from the live grants; raise LedgerError naming the first difference."""
+        fresh = Ledger()
+        fresh.rows = self.rows
+        for node in range(self.count):
+            fresh.add_node(NodeId(node), self.specs[node])
+            fresh.set_sick(NodeId(node), self.sick[node])
+        for row in range(len(self.cap)):
+            fresh._row(row)  # noqa: SLF001 - its own kind
+        for job, held in self.holdings.items():
+            fresh.hold(job, held)
+        _compare(self, fresh)
+
+
+def _capacity(spec: NodeSpec, row: int, rows: Rows) -> int:
+    fixed = {CPUS: spec.cpus, MEMORY: spec.memory, DISK: spec.disk, BANDWIDTH: spec.bandwidth, GPUS: spec.gpus}
+    if row in fixed:
+        return fixed[row]
+    return dict(spec.resources).get(rows.names[row].removeprefix("res."), 0)
+
+
+def _compare(live: Ledger, fresh: Ledger) -> None:
+    n, width = live.count, live.width
+    for row, (a, b) in enumerate(zip(live.free, fresh.free, strict=True)):
+        _same(live, f"free {live.rows.names[row]}", a[:n], b[:n])
+        if row != GPUS and (a[:n] < 0).any():
+            node = int((a[:n] < 0).argmax())
+            raise LedgerError(f"{live.specs[node].name}: {live.rows.names[row]} is {int(a[node])} free: more is held than it has")
+    _same(live, "free milli-GPU", live.milli[:n], fresh.milli[:n])
+    for name, a, b in (("share", live.dev_share, fresh.dev_share), ("room", live.dev_room, fresh.dev_room)):
+        grid_a = a.reshape(-1, width)[:n]
+        grid_b = np.full_like(grid_a, -1)
+        grid_b[:, : fresh.width] = b.reshape(-1, fresh.width)[:n]
+        _same(live, f"device {name}", grid_a.max(axis=1, initial=-1), grid_b.max(axis=1, initial=-1))
+        _same(live, f"device {name}", grid_a.sum(axis=1), grid_b.sum(axis=1))
+    for node, shares in enumerate(live.held_share):
+        for d, share in enumerate(shares):
+            if not 0 <= share <= WHOLE or live.held_room[node][d] > live.specs[node].gpu_memory:
+                raise LedgerError(f"{live.specs[node].name}: device {d} holds {share} milli-GPU and {live.held_room[node][d]} bytes")
+
+
+def _same(live: Ledger, what: str, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
+    if not np.array_equal(a, b):
+        node = int((a != b).argmax())
+        raise LedgerError(f"{live.specs[node].name}: {what} is {int(a[node])} in the books, {int(b[node])} by its grants")
+
+
+_NO_NODE = NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0)

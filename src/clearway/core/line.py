@@ -1,0 +1,262 @@
+"""The line: who waits, in classes of jobs that are equal in all that decides whether they can start."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sortedcontainers import SortedList
+
+from clearway.core.resources import CPUS, GPUS, MEMORY
+from clearway.model.ids import ClassId
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from clearway.core.ledger import Ledger
+    from clearway.core.places import Places
+    from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
+    from clearway.model.reasons import Reason
+
+Key = tuple[int, ...]
+ClassKey = tuple[object, ...]
+UNKNOWN_US = 1 << 62  # an estimate that nobody gave: longer than any
+
+
+class Mode(IntEnum):
+    """What a class waits for, and so when it is tried again."""
+
+    AWAKE = 0
+    NO_ROOM = 1
+    PASSED_OVER = 2
+    LIMITED = 3
+    CANNOT = 4
+
+
+BLOCKING = (Mode.NO_ROOM, Mode.PASSED_OVER)
+"""Modes in which a sleeping class holds back later ones; limits and hopeless needs hold back nobody."""
+
+
+class Waiting:
+    """One waiting job. `key` orders it; `attempt` is the number of its last attempt, 0 if none."""
+
+    __slots__ = ("attempt", "cls", "estimate_us", "job", "key", "spec")
+
+    def __init__(self, job: JobId, spec: JobSpec, key: Key, attempt: int, estimate_us: int | None) -> None:
+        """Describe the job; `cls` is set when it joins."""
+        self.job, self.spec, self.key, self.attempt = job, spec, key, attempt
+        self.estimate_us = UNKNOWN_US if estimate_us is None else estimate_us
+        self.cls = ClassId(-1)
+
+
+class WaitClass:
+    """Waiting jobs with equal demands in one queue. What is found out for its head holds for all of them.
+
+    `too_long_us`: in mode PASSED_OVER, jobs that run at least so long cannot start beside what is promised.
+    """
+
+    __slots__ = ("entries", "estimates", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons", "spec", "too_long_us")
+
+    def __init__(self, number: ClassId, spec: JobSpec, places: list[Places]) -> None:
+        """Begin without jobs; `spec` is any member's, `places` one per role."""
+        self.id, self.spec, self.places = number, spec, places
+        self.entries: SortedList[tuple[Key, JobId]] = SortedList()
+        self.estimates: SortedList[int] = SortedList()
+        self.jobs: dict[JobId, Waiting] = {}
+        self.reasons: tuple[Reason, ...] = ()
+        self.mode = Mode.AWAKE
+        self.too_long_us = 0
+        self.limited_by: tuple[str, ...] = ()
+        self.pool = -1
+
+    def at(self, position: int) -> Waiting | None:
+        """Return the job at a position in the class's order, None past the end."""
+        return self.jobs[self.entries[position][1]] if position < len(self.entries) else None
+
+    def shorter(self, position: int, than_us: int) -> int | None:
+        """Return the position of the first job from `position` on that runs shorter than `than_us`; None if none does."""
+        if self.estimates[0] >= than_us:
+            return None
+        for at in range(position, len(self.entries)):
+            if self.jobs[self.entries[at][1]].estimate_us < than_us:
+                return at
+        return None
+
+
+def class_key(waiting: Waiting) -> ClassKey:
+    """Return what makes jobs equal to the cycle: queue, tasks, shared limits, a pin that still binds."""
+    spec = waiting.spec
+    return (spec.queue, spec.roles, spec.uses, spec.pin if waiting.attempt == 0 else None)
+
+
+class Line:
+    """All waiting jobs that could start, sorted by key within their class; and which classes to look at."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self.classes: dict[ClassId, WaitClass] = {}
+        self.awake: set[ClassId] = set()
+        self.new: set[ClassId] = set()
+        self.blocking: dict[int, SortedList[tuple[Key, ClassId]]] = {}
+        self.count = 0
+        self._by_key: dict[ClassKey, ClassId] = {}
+        self._class_of: dict[JobId, ClassId] = {}
+        self._pools: dict[bytes, int] = {}
+        self._needs = np.zeros((3, 16), np.int64)
+        self._sleeps = np.zeros(16, np.bool_)
+        self._fleet = -1
+
+    # --- classes -------------------------------------------------------------------------------
+
+    def class_for(self, key: ClassKey) -> ClassId | None:
+        """Return the class with this key, if there was ever one."""
+        return self._by_key.get(key)
+
+    def next_class(self) -> ClassId:
+        """Return the number that a new class will get."""
+        return ClassId(len(self._by_key))
+
+    def add_class(self, key: ClassKey, cls: WaitClass) -> None:
+        """Make a class known under its key."""
+        self._by_key[key] = cls.id
+        self.classes[cls.id] = cls
+        if cls.id >= len(self._sleeps):
+            self._needs = np.concatenate([self._needs, np.zeros_like(self._needs)], axis=1)
+            self._sleeps = np.concatenate([self._sleeps, np.zeros_like(self._sleeps)])
+        for at, row in enumerate((GPUS, CPUS, MEMORY)):
+            amounts = [dict(p.ledger.needs_of(p.demand)).get(row, 0) for p in cls.places]
+            self._needs[at, cls.id] = min(amounts)
+
+    def pool_of(self, cls: WaitClass, ledger: Ledger) -> int:
+        """Return the number of the set of nodes that a class could use; equal sets have one number."""
+        if self._fleet != ledger.fleet_revision:
+            self._fleet = ledger.fleet_revision
+            self._pools.clear()
+            for mode in BLOCKING:
+                for other in [c for c in self.classes.values() if c.mode == mode and c.entries]:
+                    self.wake(other)
+            for other in self.classes.values():
+                other.pool = -1
+        if cls.pool < 0:
+            cls.pool = self._pools.setdefault(pool_mask(cls).tobytes(), len(self._pools))
+        return cls.pool
+
+    # --- jobs ----------------------------------------------------------------------------------
+
+    def join(self, waiting: Waiting, cls: WaitClass) -> None:
+        """Put a job into its class; the class is tried again if the job may succeed where the others did not."""
+        head = cls.entries[0] if cls.entries else None
+        cls.entries.add((waiting.key, waiting.job))
+        cls.estimates.add(waiting.estimate_us)
+        cls.jobs[waiting.job] = waiting
+        waiting.cls = cls.id
+        self._class_of[waiting.job] = cls.id
+        self.count += 1
+        self._head_moved(cls, head)
+        if not cls.reasons:
+            self.new.add(cls.id)
+        if cls.mode == Mode.AWAKE or (cls.mode == Mode.PASSED_OVER and waiting.estimate_us < cls.too_long_us):
+            self.wake(cls)
+
+    def leave(self, job: JobId) -> None:
+        """Take a job out of the line, if it is in it."""
+        number = self._class_of.pop(job, None)
+        if number is None:
+            return
+        cls = self.classes[number]
+        head = cls.entries[0]
+        waiting = cls.jobs.pop(job)
+        cls.entries.remove((waiting.key, job))
+        cls.estimates.remove(waiting.estimate_us)
+        self.count -= 1
+        self._head_moved(cls, head)
+        if not cls.entries:
+            self.wake(cls)
+            self.awake.discard(cls.id)
+            self.new.discard(cls.id)
+            cls.reasons = ()
+
+    def _head_moved(self, cls: WaitClass, before: tuple[Key, JobId] | None) -> None:
+        now = cls.entries[0] if cls.entries else None
+        if before == now or cls.mode not in BLOCKING:
+            return
+        heads = self.blocking[cls.pool]
+        if before is not None:
+            heads.remove((before[0], cls.id))
+        if now is not None:
+            heads.add((now[0], cls.id))
+
+    def get(self, job: JobId) -> Waiting | None:
+        """Return a job if it stands in the line."""
+        number = self._class_of.get(job)
+        return None if number is None else self.classes[number].jobs[job]
+
+    # --- sleeping and waking -------------------------------------------------------------------
+
+    def wake(self, cls: WaitClass) -> None:
+        """Have a class tried in the next cycle."""
+        self._unblock(cls)
+        cls.mode, cls.limited_by = Mode.AWAKE, ()
+        self._sleeps[cls.id] = False
+        self.awake.add(cls.id)
+
+    def _unblock(self, cls: WaitClass) -> None:
+        if cls.mode in BLOCKING and cls.entries:
+            self.blocking[cls.pool].remove((cls.entries[0][0], cls.id))
+
+    def sleep(self, cls: WaitClass, mode: Mode) -> None:
+        """Leave a class alone until something changes that it waits for."""
+        self._unblock(cls)
+        cls.mode = mode
+        self.awake.discard(cls.id)
+        self._sleeps[cls.id] = mode != Mode.LIMITED
+        if mode in BLOCKING:
+            self.blocking.setdefault(cls.pool, SortedList()).add((cls.entries[0][0], cls.id))
+
+    def wake_for_nodes(self, nodes: Iterable[int], ledger: Ledger) -> None:
+        """Wake the classes that could use what came free on these nodes."""
+        rows = np.fromiter(nodes, np.int64)
+        if not len(rows):
+            return
+        many = len(self.classes)
+        most = [int(ledger.free[row].take(rows).max()) for row in (GPUS, CPUS, MEMORY)]
+        could = self._sleeps[:many].copy()
+        for at, amount in enumerate(most):
+            could &= self._needs[at, :many] <= amount
+        for number in np.flatnonzero(could).tolist():
+            cls = self.classes[ClassId(number)]
+            if cls.mode == Mode.CANNOT or _room_on(cls, rows):
+                self.wake(cls)
+
+    def wake_for_limits(self, names: set[str]) -> None:
+        """Wake the classes that one of these queues or shared limits held back."""
+        for cls in self.classes.values():
+            if cls.mode == Mode.LIMITED and not names.isdisjoint(cls.limited_by):
+                self.wake(cls)
+
+    def wake_passed_over(self) -> None:
+        """Wake the classes that a promise kept from starting."""
+        for cls in self.classes.values():
+            if cls.mode == Mode.PASSED_OVER:
+                self.wake(cls)
+
+
+def pool_mask(cls: WaitClass) -> NDArray[np.bool_]:
+    """Return the nodes that some task of a class could use if they were empty."""
+    mask = np.zeros(cls.places[0].ledger.count, np.bool_)
+    for places in cls.places:
+        places.refresh()
+        mask |= places.may
+    return mask
+
+
+def _room_on(cls: WaitClass, rows: NDArray[np.int64]) -> bool:
+    for places in cls.places:
+        places.refresh()
+        if (places.key.take(rows) >= 0).any():
+            return True
+    return False

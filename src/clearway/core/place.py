@@ -1,0 +1,151 @@
+"""Finding places for a whole job: all tasks of all roles, or at least their minima, or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from clearway.core.devices import fits, pick
+from clearway.core.ledger import Held
+from clearway.core.places import NONE
+from clearway.model.events import Grant
+from clearway.model.ids import NodeId
+from clearway.model.job import WHOLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.core.draft import Draft
+    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.places import Places
+    from clearway.core.view import View
+    from clearway.model.job import Demand, Role
+
+
+class Allowed(Protocol):
+    """Says whether a task that is drafted on a node may stay there."""
+
+    def __call__(self, node: NodeId) -> bool:
+        """Return whether nothing promised on the node is touched."""
+        ...
+
+
+def anywhere(node: NodeId) -> bool:  # noqa: ARG001 - the shape of Allowed
+    """Allow every node."""
+    return True
+
+
+def grant_of(role: int, index: int, node: NodeId, devices: tuple[int, ...], demand: Demand) -> Grant:
+    """Return the grant of one task on chosen devices."""
+    if not devices:
+        return Grant(role, index, node)
+    memory_only = demand.gpus == 0 and demand.share == 0
+    share = 0 if memory_only else demand.share or WHOLE
+    return Grant(role, index, node, devices, share, demand.gpu_memory if demand.one_device else 0)
+
+
+def place(
+    view: View, cls: WaitClass, waiting: Waiting, draft: Draft, barred: NDArray[np.bool_] | None, allowed: Allowed,
+) -> list[Held] | None:  # fmt: skip
+    """Draft places for a job and return them, or return None with the draft as it was.
+
+    Minima come first, for all roles; then as many more tasks as find room and the queue's limits allow.
+    `barred` nodes are not looked at; a place that `allowed` forbids is passed over.
+    """
+    mark = draft.mark()
+    held: list[Held] = []
+    for number, role in enumerate(cls.spec.roles):
+        if not _place_tasks(view, cls, waiting, draft, number, range(role.min_tasks), held, barred, allowed):
+            draft.undo(mark)
+            return None
+    for number, role in enumerate(cls.spec.roles):
+        if role.tasks > role.min_tasks:
+            more = view.queues.room_for(waiting.spec, role.demand, len(_of(held, number)) + role.tasks - role.min_tasks)
+            wanted = range(role.min_tasks, min(role.tasks, max(more, role.min_tasks)))
+            _place_tasks(view, cls, waiting, draft, number, wanted, held, barred, allowed)
+    return held if held else None
+
+
+def _of(held: list[Held], role: int) -> list[Held]:
+    return [one for one in held if one.grant.role == role]
+
+
+def _place_tasks(
+    view: View, cls: WaitClass, waiting: Waiting, draft: Draft, number: int, indexes: range, held: list[Held],
+    barred: NDArray[np.bool_] | None, allowed: Allowed,
+) -> bool:  # fmt: skip
+    """Draft tasks of one role one after another; False as soon as one finds no place."""
+    role = cls.spec.roles[number]
+    search = _Search(view, cls.places[number], role, barred)
+    if role.one_per_node:
+        search.bar_all(one.grant.node for one in _of(held, number))
+    for index in indexes:
+        grant = search.next(number, index, waiting, draft, allowed)
+        if grant is None:
+            return False
+        held.append(Held(grant, role.demand))
+    return True
+
+
+class _Search:
+    """Looks for one place after another for the tasks of one role."""
+
+    def __init__(self, view: View, places: Places, role: Role, barred: NDArray[np.bool_] | None) -> None:
+        self._ledger, self._places, self._role = view.ledger, places, role
+        self._barred = barred
+
+    def bar_all(self, nodes: object) -> None:
+        for node in nodes:  # type: ignore[attr-defined]
+            self._bar(node)
+
+    def _bar(self, node: int) -> None:
+        if self._barred is None:
+            self._barred = np.zeros(self._ledger.count, np.bool_)
+        else:
+            self._barred = self._barred.copy()
+        self._barred[node] = True
+
+    def next(self, number: int, index: int, waiting: Waiting, draft: Draft, allowed: Allowed) -> Grant | None:
+        """Draft one task on the best allowed node; None where there is none."""
+        pinned = waiting.spec.pin if waiting.attempt == 0 else None
+        if pinned is not None:
+            return self._pinned(number, index, waiting, draft, allowed)
+        while True:
+            self._places.refresh()
+            node = NodeId(self._places.best(self._barred))
+            if node == NONE:
+                return None
+            grant = self._draft(number, index, node, pick(self._ledger, node, self._role.demand), draft, allowed)
+            if grant is not None:
+                if self._role.one_per_node:
+                    self._bar(node)
+                return grant
+            self._bar(node)
+
+    def _draft(
+        self, number: int, index: int, node: NodeId, devices: tuple[int, ...] | None, draft: Draft, allowed: Allowed
+    ) -> Grant | None:
+        if devices is None:
+            return None
+        grant = grant_of(number, index, node, devices, self._role.demand)
+        mark = draft.mark()
+        draft.take(grant, self._role.demand)
+        if allowed(node):
+            return grant
+        draft.undo(mark)
+        return None
+
+    def _pinned(self, number: int, index: int, waiting: Waiting, draft: Draft, allowed: Allowed) -> Grant | None:
+        pin, ledger, demand = waiting.spec.pin, self._ledger, self._role.demand
+        if pin is None:
+            return None
+        node = next((NodeId(i) for i, spec in enumerate(ledger.specs) if spec.name == pin.node and ledger.open[i]), None)
+        if node is None or (self._barred is not None and self._barred[node]) or not fits(ledger, node, demand):
+            return None
+        devices = pick(ledger, node, demand)
+        if pin.devices:
+            base, width = node * ledger.width, ledger.width
+            room = all(d < width and ledger.dev_share[base + d] >= (demand.share or WHOLE) for d in pin.devices)
+            devices = pin.devices if room else None
+        return self._draft(number, index, node, devices, draft, allowed)

@@ -1,0 +1,144 @@
+"""Where one more task of a demand may go: every node's key, kept up to date by looking only at what changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearway.core.resources import GPUS
+from clearway.model.job import WHOLE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.core.ledger import Ledger
+    from clearway.core.protocols import Filter, Rules
+    from clearway.model.fleet import NodeSpec
+    from clearway.model.job import Demand
+
+NONE = -1
+MANY = 1 << 30  # more tasks than anyone asks for
+PREFERENCE = 1 << 32  # one step in the job's list of GPU models outweighs every score
+
+
+class Places:
+    """The candidates of one demand. `key[node]` is its score there, or -1 where there is no room now."""
+
+    def __init__(self, ledger: Ledger, rules: Rules, demand: Demand) -> None:
+        """Look at nothing yet; the first `refresh` looks at every node."""
+        self.ledger, self.rules, self.demand = ledger, rules, demand
+        self.may: NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.key: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._preference: NDArray[np.int64] | None = None
+        self._fleet = -1
+        self._seen = 0
+
+    def refresh(self) -> None:
+        """Bring `may` and `key` up to date."""
+        ledger = self.ledger
+        if self._fleet != ledger.fleet_revision or self._seen < ledger.cut:
+            self._rebuild()
+        else:
+            end = ledger.cut + len(ledger.changed)
+            if self._seen < end:
+                rows = np.frombuffer(ledger.changed, np.int32)[self._seen - ledger.cut :].astype(np.int64)
+                self._rescore(rows)
+                self._seen = end
+
+    def _rebuild(self) -> None:
+        ledger, n = self.ledger, self.ledger.count
+        self.may = self.admitted() & ledger.open[:n] & ~ledger.drained[:n]
+        for row, amount in ledger.needs_of(self.demand):
+            self.may &= ledger.cap[row][:n] >= amount
+        self.key = np.full(n, NONE, np.int64)
+        self._preference = self._preferences()
+        self._rescore(np.arange(n))
+        self._fleet, self._seen = ledger.fleet_revision, ledger.cut + len(ledger.changed)
+
+    def admitted(self) -> NDArray[np.bool_]:
+        """Return which nodes could hold a task by their words alone: model, labels, taints, device memory."""
+        demand = self.demand
+        mask = self.ledger.of_kinds(lambda spec: bool(spec.name) and self._devices_will_do(spec))
+        for rule in self.rules.filters:
+            mask &= self.admitted_by(rule)
+        return mask & (self.ledger.cap[GPUS][: self.ledger.count] > 0) if demand.one_device else mask
+
+    def _devices_will_do(self, spec: NodeSpec) -> bool:
+        return self.demand.gpu_memory <= spec.gpu_memory
+
+    def admitted_by(self, rule: Filter) -> NDArray[np.bool_]:
+        """Return which nodes one filter admits. Asked once per kind of node, unless the job wants nodes by name."""
+        demand = self.demand
+        if any(key == "name" for key, _ in demand.nodes):
+            return np.array([rule.admits(demand, spec) for spec in self.ledger.specs], np.bool_)
+        return self.ledger.of_kinds(lambda spec: rule.admits(demand, spec))
+
+    def _preferences(self) -> NDArray[np.int64] | None:
+        models = self.demand.gpu_models
+        if len(models) < 2:  # noqa: PLR2004 - one model is no choice
+            return None
+        rank = {model: len(models) - 1 - i for i, model in enumerate(models)}
+        by_kind = np.array([rank.get(spec.gpu_model, 0) * PREFERENCE for spec in self.ledger.kinds], np.int64)
+        return by_kind[self.ledger.kind[: self.ledger.count]]
+
+    def room(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return on which of these nodes one more task finds room now, devices included."""
+        ledger, demand = self.ledger, self.demand
+        fits = self.may.take(rows)
+        for row, amount in ledger.needs_of(demand):
+            fits &= ledger.free[row].take(rows) >= amount
+        if demand.one_device:
+            width = ledger.width
+            shares = ledger.dev_share.reshape(-1, width).take(rows, axis=0)
+            rooms = ledger.dev_room.reshape(-1, width).take(rows, axis=0)
+            fits &= ((shares >= demand.share) & (rooms >= demand.gpu_memory)).any(axis=1)
+        return fits
+
+    def _rescore(self, rows: NDArray[np.int64]) -> None:
+        total = np.zeros(len(rows), np.int64)
+        for weight, rule in self.rules.scores:
+            part = rule.score(self.demand, self.ledger, rows)
+            total += part if weight == 1 else part * weight
+        if self._preference is not None:
+            total += self._preference.take(rows)
+        self.key[rows] = np.where(self.room(rows), total, NONE)
+
+    def best(self, barred: NDArray[np.bool_] | None = None) -> int:
+        """Return the node with the highest key, the lowest number among equals; -1 if no node has room."""
+        if not len(self.key):
+            return NONE
+        key = self.key if barred is None else np.where(barred, NONE, self.key)
+        node = int(key.argmax())
+        return node if key[node] >= 0 else NONE
+
+    def slots(self, *, empty: bool = False, one_each: bool = False) -> int:
+        """Return how many tasks find room one beside the other, now or (`empty`) if all open nodes were empty.
+
+        Exact for whole devices and plain resources; parts of devices are counted device by device.
+        """
+        ledger, demand, n = self.ledger, self.demand, self.ledger.count
+        if one_each:
+            return int(self.may.sum() if empty else (self.key >= 0).sum())
+        many = np.where(self.may, np.int64(MANY), 0)
+        table = ledger.cap if empty else ledger.free
+        for row, amount in ledger.needs_of(demand):
+            many = np.minimum(many, table[row][:n] // amount)
+        if demand.one_device:
+            many = np.minimum(many, self._parts(empty=empty))
+        return int(np.maximum(many, 0).sum())
+
+    def _parts(self, *, empty: bool) -> NDArray[np.int64]:
+        """Return how many tasks that ask for a part of one device each node has room for."""
+        ledger, demand, n, width = self.ledger, self.demand, self.ledger.count, self.ledger.width
+        shares = ledger.dev_share.reshape(-1, width)[:n]
+        rooms = ledger.dev_room.reshape(-1, width)[:n]
+        if empty:
+            rooms = np.where(shares < 0, -1, ledger.device_memory[:n, None])
+            shares = np.where(shares < 0, -1, WHOLE)
+        fit = np.where(shares < 0, 0, MANY)
+        if demand.share:
+            fit = np.minimum(fit, shares // demand.share)
+        if demand.gpu_memory:
+            fit = np.minimum(fit, rooms // demand.gpu_memory)
+        return np.maximum(fit, 0).sum(axis=1)

@@ -1,0 +1,320 @@
+"""A machine room made up for tests: tasks that last as long as they are told, in time that moves when it is told.
+
+`Room` is what exists (nodes, tasks, messages under way) and outlives any `FakeEngine`, as real machines outlive a
+controller. There are no threads and no waiting: `FakeEngine.wait` moves the clock.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+from heapq import heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple, assert_never
+
+from clearway.model.actions import Halt, Launch, Pause
+from clearway.ports.engine import Inventory, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from clearway.model.actions import Action
+    from clearway.model.events import TaskRef
+    from clearway.model.fleet import NodeSpec
+
+PER_MILLE = 1000
+
+
+class ManualClock:
+    """A clock that stands still until it is moved. Serves as `clearway.ports.clock.Clock`."""
+
+    def __init__(self, now_us: int = 0) -> None:
+        self._now_us = now_us
+
+    def now_us(self) -> int:
+        """Return the moment in microseconds."""
+        return self._now_us
+
+    def move_to(self, moment_us: int) -> None:
+        """Go on to a moment; one that is past changes nothing."""
+        self._now_us = max(self._now_us, moment_us)
+
+
+class Life(NamedTuple):
+    """What becomes of one task. None for a duration means: never by itself."""
+
+    run_us: int | None = None
+    exit_code: int = 0
+    stop_us: int | None = 0
+    """From the order to stop to the end, if that is within the grace; with None only SIGKILL ends it."""
+    unkillable: bool = False
+    error: str = ""
+    """Not empty: it cannot be started, for this reason."""
+
+
+class Faults(NamedTuple):
+    """How often, in a thousand, a report goes astray, from a seed. One that is lost comes after `again_us`."""
+
+    lost: int = 0
+    late: int = 0
+    doubled: int = 0
+    late_us: int = 1_000_000
+    again_us: int = 5_000_000
+
+
+class _Task:
+    def __init__(self, launch: Launch | None, node: str, life: Life) -> None:
+        self.launch, self.node, self.life = launch, node, life
+        self.ends_at: int | None = None
+        self.left_us: int | None = None  # of its run while it stands still
+        self.gone: TaskIsGone | None = None
+        self.generation = 0  # an end that was planned for an earlier one does not happen
+
+
+class Room:
+    """Nodes and tasks. `life` tells what becomes of a task; `refuses` may refuse an action, with the reason."""
+
+    def __init__(
+        self, nodes: Iterable[NodeSpec], clock: ManualClock, life: Callable[[Launch], Life] = lambda _: Life(), *,
+        seed: int = 0, faults: Faults = Faults(), refuses: Callable[[Action], str] = lambda _: "",
+    ) -> None:  # fmt: skip
+        self.clock = clock
+        self.nodes = {node.name: node for node in nodes}
+        self.unhealthy: dict[str, tuple[int, ...]] = {}
+        self.launched: list[Launch] = []
+        """Every process that was really started, in order: what the promise to start once is judged by."""
+        self._life, self._refuses, self._faults = life, refuses, faults
+        self._chance = random.Random(seed)
+        self._tasks: dict[TaskRef, _Task] = {}
+        self._due: list[tuple[int, int, Callable[[], None]]] = []
+        self._order = count()
+        self._away: dict[str, int] = {}  # nodes that are not heard of, and since when
+        self._withheld: dict[str, list[Report]] = {}
+        self.told: list[Report] = []
+        """Reports that have arrived and were not fetched yet."""
+
+    # --- what a test does to it ------------------------------------------------------------------
+
+    def finish(self, task: TaskRef, exit_code: int = 0) -> None:
+        """Have a task end by itself now."""
+        self._end(task, exit_code)
+
+    def lose_node(self, node: str) -> None:
+        """A node dies with all that runs on it, without a word."""
+        for task in self._tasks.values():
+            if task.node == node and task.gone is None and task.launch is not None:
+                task.generation += 1
+                task.gone = TaskIsGone(task.launch.task)
+        self.cut_node(node)
+        self._withheld[node] = []
+
+    def cut_node(self, node: str) -> None:
+        """A node is not heard of any more; what runs on it goes on."""
+        self._away[node] = self.clock.now_us()
+        self._withheld.setdefault(node, [])
+        self.told.append(NodeIsQuiet(node))
+
+    def bring_back(self, node: str) -> None:
+        """A node that was lost or cut off is heard of again, with what it had to say."""
+        self._away.pop(node)
+        for report in (*self._withheld.pop(node), self.node_is_up(node)):
+            self._tell(report)
+
+    def remove_node(self, node: str) -> None:
+        """A node leaves for good."""
+        del self.nodes[node]
+        self._tell(NodeIsGone(node))
+
+    def add_node(self, node: NodeSpec) -> None:
+        """A node joins, or has new words."""
+        self.nodes[node.name] = node
+        self._tell(self.node_is_up(node.name))
+
+    def hurt_devices(self, node: str, devices: tuple[int, ...]) -> None:
+        """Exactly these devices of a node are unhealthy from now on."""
+        self.unhealthy[node] = devices
+        self._tell(self.node_is_up(node))
+
+    def tell_again(self, task: TaskRef) -> None:
+        """The report of a task's end arrives once more, if it has ended."""
+        known = self._tasks.get(task)
+        if known is not None and known.gone is not None:
+            self._tell(known.gone)
+
+    # --- what the engine asks --------------------------------------------------------------------
+
+    def carry_out(self, action: Action) -> None:
+        """Do one action, unless it is refused or its node is away (then it is lost on the way)."""
+        if why := self._refuses(action):
+            self._tell(TaskIsGone(action.task, error=why), action.node)
+        elif action.node in self._away:
+            return
+        elif action.node not in self.nodes:
+            self._tell(TaskIsGone(action.task, error=f"there is no node {action.node!r}"))
+        else:
+            self._do(action)
+
+    def run_until(self, moment_us: int) -> None:
+        """Let everything happen that is due up to a moment, in order, and stop there or at the first report."""
+        while self._due and self._due[0][0] <= moment_us and not self.told:
+            at, _, happen = heappop(self._due)
+            self.clock.move_to(at)
+            happen()
+        if not self.told:
+            self.clock.move_to(moment_us)
+
+    def inventory(self) -> Inventory:
+        """Return the nodes that are heard of, with what runs there, and the ends that nobody acknowledged."""
+        here = [name for name in self.nodes if name not in self._away]
+        gone = [t.gone for t in self._tasks.values() if t.gone is not None and t.launch is not None and t.node in here]
+        return Inventory(tuple(map(self.node_is_up, here)), tuple(gone))
+
+    def forget(self, task: TaskRef) -> None:
+        """The end of a task is known: it is not told again, and still never started again."""
+        known = self._tasks.get(task)
+        if known is not None and known.gone is not None:
+            known.launch = None
+
+    def node_is_up(self, node: str) -> NodeIsUp:
+        """Return a node as it is."""
+        running = tuple(ref for ref, task in self._tasks.items() if task.node == node and task.gone is None)
+        return NodeIsUp(self.nodes[node], running, self.unhealthy.get(node, ()))
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case Launch():
+                self._launch(action)
+            case Halt():
+                self._halt(action)
+            case Pause():
+                self._pause(action)
+            case _:
+                assert_never(action)
+
+    def _launch(self, launch: Launch) -> None:
+        known = self._tasks.get(launch.task)
+        if known is not None:
+            self._tell(known.gone or TaskIsUp(launch.task), known.node)
+            return
+        task = self._tasks[launch.task] = _Task(launch, launch.node, self._life(launch))
+        if task.life.error:
+            self._end(launch.task, None, task.life.error)
+            return
+        self.launched.append(launch)
+        self._tell(TaskIsUp(launch.task), launch.node)
+        self._plan_end(task, task.life.run_us, task.life.exit_code)
+
+    def _halt(self, halt: Halt) -> None:
+        task = self._tasks.get(halt.task)
+        if task is None:
+            task = self._tasks[halt.task] = _Task(None, halt.node, Life())
+            task.gone = TaskIsGone(halt.task)
+        if task.gone is not None:
+            self._tell(task.gone, halt.node)
+            return
+        heeds = task.life.stop_us is not None and task.life.stop_us <= halt.grace_us
+        after = task.life.stop_us if heeds and task.life.stop_us is not None else halt.grace_us
+        number = signal.Signals[halt.signal] if heeds else signal.SIGKILL
+        at = self.clock.now_us() + after
+        if not task.life.unkillable and (task.ends_at is None or at < task.ends_at):
+            task.left_us = None
+            self._plan_end(task, after, -int(number))
+
+    def _pause(self, pause: Pause) -> None:
+        task = self._tasks.get(pause.task)
+        if task is None or task.gone is not None:
+            return
+        if pause.paused and task.ends_at is not None:
+            task.left_us = task.ends_at - self.clock.now_us()
+            task.ends_at = None
+            task.generation += 1
+        elif not pause.paused and task.left_us is not None:
+            self._plan_end(task, task.left_us, task.life.exit_code)
+            task.left_us = None
+
+    def _plan_end(self, task: _Task, after_us: int | None, exit_code: int) -> None:
+        task.generation += 1
+        task.ends_at = None if after_us is None else self.clock.now_us() + after_us
+        if task.ends_at is None or task.launch is None:
+            return
+        ref, generation = task.launch.task, task.generation
+
+        def end() -> None:
+            if task.generation == generation:
+                self._end(ref, exit_code)
+
+        self._at(task.ends_at, end)
+
+    def _end(self, ref: TaskRef, exit_code: int | None, error: str = "") -> None:
+        task = self._tasks[ref]
+        if task.gone is None:
+            task.generation += 1
+            task.gone = TaskIsGone(ref, exit_code, error)
+            self._tell(task.gone, task.node)
+
+    def _tell(self, report: Report, node: str = "") -> None:
+        """Put a report on its way, which may be long, crooked or double."""
+        if node in self._away:
+            self._withheld[node].append(report)
+            return
+        times = 2 if self._chances(self._faults.doubled) else 1
+        for _ in range(times):
+            delay = 0
+            if self._chances(self._faults.lost):
+                delay = self._faults.again_us
+            elif self._chances(self._faults.late):
+                delay = self._chance.randint(1, self._faults.late_us)
+            if delay:
+                self._at(self.clock.now_us() + delay, lambda: self.told.append(report))
+            else:
+                self.told.append(report)
+
+    def _chances(self, per_mille: int) -> bool:
+        return per_mille > 0 and self._chance.randrange(PER_MILLE) < per_mille
+
+    def _at(self, moment_us: int, happen: Callable[[], None]) -> None:
+        heappush(self._due, (moment_us, next(self._order), happen))
+
+
+class FakeEngine:
+    """The engine of a `Room`. A new one for the same room is what a restarted controller has."""
+
+    def __init__(self, room: Room) -> None:
+        self.room = room
+
+    def open(self) -> Inventory:
+        """Attach."""
+        self.room.told.clear()
+        return self.room.inventory()
+
+    def carry_out(self, actions: Sequence[Action]) -> None:
+        """Do each action at once."""
+        for action in actions:
+            self.room.carry_out(action)
+
+    def reports(self) -> list[Report]:
+        """Return what arrived, also what is due at this very moment."""
+        found: list[Report] = []
+        while True:
+            self.room.run_until(self.room.clock.now_us())
+            if not self.room.told:
+                return found
+            found += self.room.told
+            self.room.told.clear()
+
+    def wait(self, timeout_s: float) -> None:
+        """Move the clock to the next report, at most by `timeout_s`."""
+        self.room.run_until(self.room.clock.now_us() + round(timeout_s * 1_000_000))
+
+    def wake(self) -> None:
+        """Nothing waits here."""
+
+    def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
+        """Do not tell these ends again."""
+        for task in tasks:
+            self.room.forget(task)
+
+    def close(self) -> None:
+        """Detach."""

@@ -1,0 +1,212 @@
+"""The engine of this machine, in the controller: no threads, one connection to the runner, and nothing that waits."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+from clearway.engines.local import orders, paths
+from clearway.engines.local.link import Link
+from clearway.model.actions import Halt, Launch, Pause
+from clearway.model.errors import EngineError
+from clearway.ports.engine import Inventory, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.engines.local.wire import Message
+    from clearway.model.actions import Action
+    from clearway.model.events import TaskRef
+    from clearway.model.fleet import NodeSpec
+
+OPEN_WAIT_S = 15.0
+"""How long `open` waits for a runner to answer."""
+
+PING_AFTER_S = 5.0
+"""A runner that said nothing for so long is asked whether it lives."""
+
+QUIET_AFTER_S = 15.0
+"""A runner that did not answer for so long is reported as quiet."""
+
+QUIET_WHEN_CUT_S = 1.0
+"""The same when the connection is gone and no other runner could be started."""
+
+QUIET_AGAIN_S = 5.0
+"""How often a node that stays quiet is reported again."""
+
+
+class LocalEngine:
+    """Starts and stops tasks on this machine. The contract is that of `clearway.ports.engine.Engine`.
+
+    `home` is the state directory: the runner lives in `home/runner`, output goes to `home/logs`. `node` is this
+    machine as `inventory.discover` describes it, with the devices that are `unhealthy`. `devices` are the names that
+    go into CUDA_VISIBLE_DEVICES, by device number. A job that names no working directory runs in `workdir`
+    (default: the user's home).
+    """
+
+    def __init__(
+        self, home: Path, node: NodeSpec, *, unhealthy: tuple[int, ...] = (), devices: tuple[str, ...] = (),
+        workdir: Path | None = None,
+    ) -> None:  # fmt: skip
+        self.home = home.absolute()
+        self.trouble = ""
+        """What the runner cannot do at the moment though it goes on, in a sentence; empty when all is well."""
+        self._node, self._unhealthy, self._devices = node, unhealthy, devices
+        self._workdir = workdir if workdir is not None else Path.home()
+        self._link = Link(self.home / paths.RUNNER)
+        self._launches: dict[TaskRef, Message] = {}
+        self._halts: dict[TaskRef, Message] = {}
+        self._pauses: dict[TaskRef, Message] = {}
+        self._reports: deque[Report] = deque()
+        self._opened = False
+        self._quiet_told_at: float | None = None
+        self._pinged_at = 0.0
+        self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    @property
+    def runner_pid(self) -> int:
+        """The process number of the runner that answered last, 0 before."""
+        return self._link.runner_pid
+
+    def enforced(self) -> dict[str, str]:
+        """Return what this engine does about each thing that a job can ask for, in a sentence each."""
+        devices = "shown to the task through CUDA_VISIBLE_DEVICES; a task that ignores it is not held back"
+        return {
+            "gpus": "only counted: these devices were declared, not found" if self._node.counted_only else devices,
+            "cpus": "counted when placing; a task may use more",
+            "memory": "counted when placing; a task may use more",
+            "disk": "counted when placing; a task may use more",
+            "stop": "the whole process tree, also what left its session; SIGKILL after the grace",
+        }
+
+    # --- the port --------------------------------------------------------------------------------
+
+    def open(self) -> Inventory:
+        """Attach to the runner, starting one where none answers. Raises EngineError when none can be had."""
+        self._link.make_folder()
+        until = time.monotonic() + OPEN_WAIT_S
+        while True:
+            for message in self._link.turn():
+                if message["is"] == "here":
+                    self._opened = True
+                    self.trouble = message["trouble"]
+                    return Inventory((self._up(message),), tuple(_gone(m) for m in message["gone"]))
+            if time.monotonic() > until:
+                raise EngineError(f"the runner in {str(self.home / paths.RUNNER)!r} does not answer: {self._link.talk()}")
+            self._link.wait(min(0.5, self._link.wait_s()), self._wake_out)
+
+    def carry_out(self, actions: Sequence[Action]) -> None:
+        """Tell the runner. What it cannot be told now it is told as soon as it answers."""
+        for action in actions:
+            if action.node != self._node.name:
+                self._reports.append(TaskIsGone(action.task, error=f"this engine has no node {action.node!r}"))
+                continue
+            self._link.send(self._remembered(action))
+
+    def reports(self) -> list[Report]:
+        """Return what happened since the last call."""
+        self._turn()
+        found = list(self._reports)
+        self._reports.clear()
+        return found
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when there may be a report, when woken, or after `timeout_s`."""
+        until = time.monotonic() + timeout_s
+        while not self._reports and (left := until - time.monotonic()) > 0:
+            if self._link.wait(min(left, self._link.wait_s(), PING_AFTER_S), self._wake_out):
+                os.read(self._wake_out, 4096)
+                return
+            self._turn()
+
+    def wake(self) -> None:
+        """End a running `wait`, or the next one; from any thread."""
+        try:
+            os.write(self._wake_in, b"w")
+        except BlockingIOError:  # so many wishes to wake it are waiting that one more changes nothing
+            return
+
+    def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
+        """Let the runner forget these ends."""
+        if tasks:
+            self._link.send({"do": "ack", "tasks": [paths.key_of(task) for task in tasks]})
+
+    def close(self) -> None:
+        """Detach. Tasks go on; a runner without any leaves."""
+        self._link.close({"do": "bye"})
+        os.close(self._wake_in)
+        os.close(self._wake_out)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _remembered(self, action: Action) -> Message:
+        """Return the order for an action, kept until the runner has answered it: another runner is told it again."""
+        match action:
+            case Launch():
+                order = orders.launch_order(action, self.home, self._workdir, self._devices)
+                self._launches[action.task] = order
+            case Halt():
+                order = self._halts[action.task] = orders.halt_order(action)
+            case Pause():
+                order = self._pauses[action.task] = orders.pause_order(action)
+            case _:
+                assert_never(action)
+        return order
+
+    def _turn(self) -> None:
+        for message in self._link.turn():
+            self._hear(message)
+        if self._link.displaced:
+            self.trouble = "another controller took over the runner of this machine"
+        self._mind_quiet()
+
+    def _hear(self, message: Message) -> None:
+        match message["is"]:
+            case "up":
+                task = orders.task_of(message["task"])
+                self._launches.pop(task, None)
+                self._reports.append(TaskIsUp(task))
+            case "gone":
+                self._report_gone(_gone(message))
+            case "trouble":
+                self.trouble = message["text"]
+            case "here":
+                self._meet_again(message)
+
+    def _meet_again(self, here: Message) -> None:
+        """A runner answers again, this or another one: hear what ended, and tell it what is still to be done."""
+        self.trouble = here["trouble"]
+        for message in here["gone"]:
+            self._report_gone(_gone(message))
+        self._quiet_told_at = None
+        self._reports.append(self._up(here))
+        for order in (*self._launches.values(), *self._halts.values(), *self._pauses.values()):
+            self._link.send(order)
+
+    def _report_gone(self, report: TaskIsGone) -> None:
+        for kept in (self._launches, self._halts, self._pauses):
+            kept.pop(report.task, None)
+        self._reports.append(report)
+
+    def _up(self, here: Message) -> NodeIsUp:
+        running = dict.fromkeys((*map(orders.task_of, here["live"]), *self._launches))
+        return NodeIsUp(self._node, tuple(running), self._unhealthy)
+
+    def _mind_quiet(self) -> None:
+        now = time.monotonic()
+        quiet = now - self._link.last_heard
+        if self._link.greeted and quiet >= PING_AFTER_S and now - self._pinged_at >= PING_AFTER_S:
+            self._pinged_at = now
+            self._link.send({"do": "ping"})
+        due = QUIET_AFTER_S if self._link.greeted else QUIET_WHEN_CUT_S
+        told = self._quiet_told_at
+        if self._opened and quiet >= due and (told is None or now - told >= QUIET_AGAIN_S):
+            self._quiet_told_at = now
+            self._reports.append(NodeIsQuiet(self._node.name, int(quiet * 1_000_000)))
+
+
+def _gone(message: Message) -> TaskIsGone:
+    return TaskIsGone(orders.task_of(message["task"]), message["code"], message["error"])

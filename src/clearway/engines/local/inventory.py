@@ -1,0 +1,198 @@
+"""What this machine has, as a node: CPUs, memory, disk and devices, with the limits it stands under itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pynvml
+
+from clearway.model.fleet import PLENTY, NodeSpec
+
+MILLI = 1000
+_REMAPPING_FAILED = 3  # the place of failureOccurred in what the driver tells about remapped rows
+_VENDOR_WORDS = frozenset({"NVIDIA", "Tesla", "GeForce", "Quadro", "Graphics", "Device"})
+_FORM_WORDS = re.compile(r"\d+GB|SXM\d*|PCIe|HBM\d\w*|NVL\d*|MIG", re.IGNORECASE)
+_NO_LIMIT = 2**60  # version 1 of cgroups writes almost 2**63 for none
+
+
+class Device(NamedTuple):
+    """One device as the driver shows it. `name` is what CUDA_VISIBLE_DEVICES calls it."""
+
+    name: str
+    model: str
+    memory: int
+    healthy: bool
+
+
+class Machine(NamedTuple):
+    """This machine: its words as a node, its unhealthy devices, and the devices' names for CUDA_VISIBLE_DEVICES."""
+
+    node: NodeSpec
+    unhealthy: tuple[int, ...] = ()
+    devices: tuple[str, ...] = ()
+
+
+def discover(home: Path, devices: int | None = None, given: NodeSpec | None = None) -> Machine:
+    """Return this machine as a node. `devices` declares so many that are only counted. `given` are words from a fleet
+    file: what they do not say is read from the machine, devices that they name beyond the real ones are only counted.
+    """
+    words = given if given is not None else NodeSpec(socket.gethostname())
+    node = msgspec.structs.replace(
+        words,
+        cpus=words.cpus if words.cpus != PLENTY else cpus_milli(),
+        memory=words.memory if words.memory != PLENTY else memory_bytes(),
+        disk=words.disk if words.disk != PLENTY else _disk_bytes(home),
+    )
+    if devices is not None:
+        return Machine(msgspec.structs.replace(node, gpus=devices, counted_only=devices > 0))
+    found = real_devices()
+    if given is not None and given.gpus > len(found):
+        return Machine(msgspec.structs.replace(node, counted_only=True))
+    return _with_devices(node, found if given is None else found[: given.gpus])
+
+
+def _with_devices(node: NodeSpec, found: list[Device]) -> Machine:
+    if not found:
+        return Machine(node)
+    full = msgspec.structs.replace(
+        node,
+        gpus=len(found),
+        gpu_model=node.gpu_model or next((d.model for d in found if d.model), ""),
+        gpu_memory=node.gpu_memory if node.gpu_memory != PLENTY else min((d.memory for d in found if d.memory), default=0),
+    )
+    unhealthy = tuple(number for number, device in enumerate(found) if not device.healthy)
+    return Machine(full, unhealthy, tuple(device.name for device in found))
+
+
+# --- CPUs, memory, disk --------------------------------------------------------------------------
+
+
+def cpus_milli(root: Path = Path("/")) -> int:
+    """Return the CPUs that processes of this machine may use, in thousandths: affinity, and a quota where there is one."""
+    allowed = len(os.sched_getaffinity(0)) * MILLI
+    return min([allowed, *_quotas(root)])
+
+
+def _quotas(root: Path) -> list[int]:
+    found = []
+    for folder in _groups(root, "cpu"):
+        both = _words(folder / "cpu.max") or [*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us")]
+        if len(both) == 2 and both[0].isdigit() and int(both[1]) > 0:  # noqa: PLR2004  a quota and its period
+            found.append(int(both[0]) * MILLI // int(both[1]))
+    return [quota for quota in found if quota > 0]
+
+
+def memory_bytes(root: Path = Path("/")) -> int:
+    """Return the memory that processes of this machine may use in bytes: all of it, or a control group's limit."""
+    total = next(int(line.split()[1]) * 1024 for line in _lines(root / "proc/meminfo") if line.startswith("MemTotal:"))
+    limits = [
+        int(words[0])
+        for folder in _groups(root, "memory")
+        for words in (_words(folder / "memory.max") or _words(folder / "memory.limit_in_bytes"),)
+        if words and words[0].isdigit() and int(words[0]) < _NO_LIMIT
+    ]
+    return min([total, *limits])
+
+
+def _disk_bytes(home: Path) -> int:
+    there = next(folder for folder in (home.absolute(), *home.absolute().parents) if folder.exists())
+    return shutil.disk_usage(there).free
+
+
+def _groups(root: Path, controller: str) -> list[Path]:
+    """Return the folders of the control groups that this process stands under: its own and those above."""
+    found = []
+    for line in _lines(root / "proc/self/cgroup"):
+        number, controllers, path = line.split(":", 2)
+        if number == "0":
+            base = root / "sys/fs/cgroup"
+        elif controller in controllers.split(","):
+            base = root / "sys/fs/cgroup" / controller
+        else:
+            continue
+        own = base / path.strip("/")
+        found += [folder for folder in (own, *own.parents) if folder == base or base in folder.parents]
+    return found
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # this machine does not have it
+        return []
+
+
+def _words(path: Path) -> list[str]:
+    return " ".join(_lines(path)).split()
+
+
+# --- devices -------------------------------------------------------------------------------------
+
+
+def real_devices() -> list[Device]:
+    """Return the devices that the NVIDIA driver shows and CUDA_VISIBLE_DEVICES allows, by number; [] without driver."""
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return []
+    try:
+        every = [_device(number) for number in range(pynvml.nvmlDeviceGetCount())]
+    finally:
+        pynvml.nvmlShutdown()
+    return _allowed(every, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+
+def _device(number: int) -> tuple[Device, str]:
+    """Return a device and its unique name. One that does not answer is there, and unhealthy."""
+    try:
+        handle = pynvml.nvmlDeviceGetHandleByIndex(number)
+        model = model_of(_text(pynvml.nvmlDeviceGetName(handle)))
+        memory = int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+        healthy = not _remapping_failed(handle)
+        return Device(str(number), model, memory, healthy), _text(pynvml.nvmlDeviceGetUUID(handle))
+    except pynvml.NVMLError:
+        return Device(str(number), "", 0, healthy=False), ""
+
+
+def _remapping_failed(handle: object) -> bool:
+    """Whether the device ran out of spare memory rows, after which its errors are there to stay."""
+    try:
+        return bool(pynvml.nvmlDeviceGetRemappedRows(handle)[_REMAPPING_FAILED])
+    except pynvml.NVMLError:  # a model that does not remap
+        return False
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _allowed(every: list[tuple[Device, str]], visible: str | None) -> list[Device]:
+    """Return the devices that a value of CUDA_VISIBLE_DEVICES allows, in its order; up to the first that is unknown,
+    as CUDA itself reads it.
+    """
+    if visible is None:
+        return [device for device, _ in every]
+    found = []
+    for word in filter(None, map(str.strip, visible.split(","))):
+        match = [d for d, unique in every if word == d.name or (unique and unique.startswith(word))]
+        if not match:
+            break
+        found.append(match[0]._replace(name=word))
+    return found
+
+
+def model_of(full: str) -> str:
+    """Return the short name that people use for a model: A100 for NVIDIA A100-SXM4-80GB."""
+    short: list[str] = []
+    for word in full.split():
+        if _FORM_WORDS.fullmatch(word):
+            break
+        if word not in _VENDOR_WORDS:
+            short.append(word.split("-")[0])
+    return " ".join(short) or full

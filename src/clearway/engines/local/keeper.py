@@ -1,0 +1,271 @@
+"""The runner's work: starting tasks, seeing them end, stopping them with all they started, and remembering it.
+
+A turn never waits for a task. What is said to the controller is said after it is durable; where the disk refuses,
+it is said anyway and written later, since nothing is started again for lack of a line: a task that could not be
+recorded is never started at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import time
+
+from clearway.engines.local import procs, spawn
+from clearway.engines.local.stopping import Stopping
+from clearway.engines.local.tasks import Phase, Task
+
+TYPE_CHECKING = False  # not from typing: the runner pays for every module
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.engines.local.memory import Memory
+    from clearway.engines.local.trees import Trees
+    from clearway.engines.local.wire import Message
+
+FORKS_A_TURN = 32
+"""So many tasks are started between two looks at what ended and what is asked."""
+
+RETRY_WRITING_S = 1.0
+"""How long a disk that refused is left alone."""
+
+EXIT_CODE_WAIT_S = 3.0
+"""How long an orphan's end may stay uncollected by whoever adopted it before its exit code counts as unknown."""
+
+EXIT_CODE_POLL_S = 0.1
+
+
+class Keeper:
+    """Keeps all tasks of this runner. `say` takes what the controller is to hear."""
+
+    def __init__(
+        self, memory: Memory, trees: Trees, settings: spawn.Settings, selector: selectors.BaseSelector,
+        say: Callable[[Message], None],
+    ) -> None:  # fmt: skip
+        self.tasks = memory.tasks
+        self.trouble = memory.trouble
+        self._memory, self._settings, self._selector, self._say = memory, settings, selector, say
+        self._stopping = Stopping(trees, self._tree_is_gone)
+        self._live: dict[str, Task] = {}
+        self._queue: list[Task] = []
+        self._mains: dict[int, Task] = {}
+        self._to_say: list[Message] = []
+        self._uncollected: dict[str, float] = {}
+        self._write_again_at = 0.0
+        for task in list(self.tasks.values()):
+            if task.live:
+                self._adopt(task)
+
+    @property
+    def live(self) -> list[str]:
+        """The tasks that have or may have processes, or are about to."""
+        return [*self._live, *(task.key for task in self._queue)]
+
+    @property
+    def unacknowledged(self) -> list[Task]:
+        """The tasks whose end no controller has in its journal yet, oldest first."""
+        return [task for task in self.tasks.values() if task.phase is Phase.GONE and not task.acked]
+
+    # --- what the controller asks ----------------------------------------------------------------
+
+    def launch(self, order: Message) -> None:
+        """Start a task once; one that is known is only reported again."""
+        key = str(order["task"])
+        task = self.tasks.get(key)
+        if task is None:
+            task = self.tasks[key] = Task(key, order)
+            self._queue.append(task)
+        elif task.phase is Phase.GONE:
+            self._to_say.append(task.gone())
+        elif task.phase is Phase.UP or task.phase is Phase.ENDING:
+            self._to_say.append({"is": "up", "task": key})
+
+    def halt(self, key: str, number: int, grace_s: float) -> None:
+        """Stop a task. One that is unknown is remembered as gone, so that a launch that comes late starts nothing."""
+        task = self.tasks.get(key)
+        if task is None:
+            task = self.tasks[key] = Task(key)
+        if task.live:
+            self._stopping.ask(task, number, grace_s)
+        elif task.phase is Phase.QUEUED:
+            self._over(task)
+        else:
+            self._to_say.append(task.gone())
+
+    def pause(self, key: str, *, paused: bool) -> None:
+        """Make a task stand still or go on; one that is over stays so."""
+        task = self.tasks.get(key)
+        if task is not None and task.phase is not Phase.GONE and task.paused != paused:
+            task.paused = paused
+            if task.phase is Phase.UP:
+                self._stopping.pause(task)
+
+    def acknowledge(self, keys: list[str]) -> None:
+        """Stop reporting these ends when a controller comes."""
+        self._memory.acknowledge(keys)
+
+    # --- one turn --------------------------------------------------------------------------------
+
+    def turn(self, now: float) -> float:
+        """Do what is due, and return how many seconds the next turn may wait at most."""
+        self._collect()
+        self._ask_for_exit_codes(now)
+        self._stopping.turn(now, list(self._live.values()))
+        forked = self._fork_queued()
+        self._remember(now, forked)
+        for message in self._to_say:
+            self._say(message)
+        self._to_say = []
+        return 0.0 if self._queue else self._wait(now)
+
+    def _wait(self, now: float) -> float:
+        waits = [self._stopping.wait(now, bool(self._live))]
+        if self._memory.records.urgent:
+            waits.append(max(0.0, self._write_again_at - now))
+        if self._uncollected:
+            waits.append(EXIT_CODE_POLL_S)
+        return min(waits)
+
+    def _fork_queued(self) -> list[Task]:
+        batch, self._queue = self._queue[:FORKS_A_TURN], self._queue[FORKS_A_TURN:]
+        batch = [task for task in batch if task.phase is Phase.QUEUED]
+        if not batch:
+            return []
+        try:
+            self._gate = os.pipe2(os.O_CLOEXEC)
+        except OSError as error:
+            for task in batch:
+                self._over(task, error=f"the runner cannot start another process: {error.strerror}")
+            return []
+        return [task for task in batch if self._fork(task)]
+
+    def _fork(self, task: Task) -> bool:
+        try:
+            task.pid, task.told = spawn.fork(task.order or {}, self._gate, self._settings)
+        except OSError as error:
+            self._over(task, error=f"this machine cannot start another process: {error.strerror}")
+            return False
+        task.mine, task.order, task.phase = True, None, Phase.LAUNCHING
+        self._mains[task.pid] = self._live[task.key] = task
+        try:
+            task.start = procs.start_of(task.pid)
+        except OSError as error:
+            task.error = f"its start time cannot be read: {error.strerror}"
+            os.kill(task.pid, signal.SIGKILL)  # it still waits at the gate
+        self._selector.register(task.told, selectors.EVENT_READ, lambda: self._hear_child(task))
+        return True
+
+    def _remember(self, now: float, forked: list[Task]) -> None:
+        """Make everything durable with one sync, then let the new children through the gate."""
+        self._memory.started(forked)
+        try:
+            if forked or (self._memory.records.urgent and now >= self._write_again_at):
+                self._memory.records.sync()
+                self._set_trouble("")
+                self._write_again_at = 0.0
+        except OSError as error:
+            self._write_again_at = now + RETRY_WRITING_S
+            self._set_trouble(f"the runner cannot write {self._memory.records.path!r}: {error.strerror}")
+            self._memory.records.forget(len(forked))
+            for task in forked:
+                task.error = f"its start cannot be recorded: {error.strerror}"
+                os.kill(task.pid, signal.SIGKILL)  # not collected yet, so the number is still its own
+        else:
+            if forked:
+                os.write(self._gate[1], spawn.OPEN * len(forked))
+        if forked:
+            os.close(self._gate[0])
+            os.close(self._gate[1])
+
+    def _set_trouble(self, text: str) -> None:
+        if text != self.trouble:
+            self.trouble = text
+            self._to_say.append({"is": "trouble", "text": text})
+
+    # --- what becomes of a task ------------------------------------------------------------------
+
+    def _hear_child(self, task: Task) -> None:
+        """The pipe of a child closed: it is the command now, or said why not (then it is collected in a moment)."""
+        if task.told < 0:
+            return
+        try:
+            said = os.read(task.told, 65536)
+        except BlockingIOError:
+            return
+        self._selector.unregister(task.told)
+        os.close(task.told)
+        task.told = -1
+        if said and not task.error:
+            task.error = said.decode(errors="replace")
+        elif not task.error and task.phase is Phase.LAUNCHING:
+            self._up(task)
+
+    def _up(self, task: Task) -> None:
+        task.phase = Phase.UP
+        self._to_say.append({"is": "up", "task": task.key})
+        if task.paused:
+            self._stopping.pause(task)
+
+    def _collect(self) -> None:
+        """Take in every child that ended: main processes, and orphans that came to us."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                self._stopping.look_soon()
+                task = self._mains.pop(pid, None)
+                if task is not None:
+                    self._hear_child(task)
+                    self._main_ended(task, os.waitstatus_to_exitcode(status))
+
+    def _main_ended(self, task: Task, code: int | None) -> None:
+        if task.error:
+            self._over(task, error=task.error)
+            return
+        task.code, task.phase = code, Phase.ENDING
+        self._memory.exited(task)
+        self._stopping.look_soon()
+
+    def _tree_is_gone(self, task: Task) -> None:
+        self._over(task, code=task.code)
+
+    def _over(self, task: Task, code: int | None = None, error: str = "") -> None:
+        task.phase, task.code, task.error, task.order = Phase.GONE, code, error, None
+        task.known = frozenset()
+        self._live.pop(task.key, None)
+        self._memory.gone(task)
+        self._to_say.append(task.gone())
+
+    # --- tasks that an earlier runner forked -----------------------------------------------------
+
+    def _adopt(self, task: Task) -> None:
+        self._live[task.key] = task
+        if task.phase is Phase.UP:
+            held = procs.hold(task.pid, task.start)
+            if held is None:
+                self._main_ended(task, None)
+                return
+            task.pidfd = held
+            self._selector.register(held, selectors.EVENT_READ, lambda: self._orphan_ended(task))
+        self._stopping.look_soon()
+
+    def _orphan_ended(self, task: Task) -> None:
+        self._selector.unregister(task.pidfd)
+        self._uncollected[task.key] = time.monotonic() + EXIT_CODE_WAIT_S
+
+    def _ask_for_exit_codes(self, now: float) -> None:
+        for key, until in list(self._uncollected.items()):
+            task = self.tasks[key]
+            try:
+                code = procs.exit_code(task.pidfd)
+            except BlockingIOError:
+                if now < until:
+                    continue
+                code = None
+            del self._uncollected[key]
+            os.close(task.pidfd)
+            task.pidfd = -1
+            self._main_ended(task, code)

@@ -1,0 +1,80 @@
+"""What the runner is told, made from what the controller decided."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from clearway.engines.local.paths import key_of, log_path
+from clearway.model.events import TaskRef
+from clearway.model.ids import JobId
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from clearway.engines.local.wire import Message
+    from clearway.model.actions import Halt, Launch, Pause
+
+FIRST_PORT = 20_000
+PORTS = 10_000
+_STRIDE = 7  # attempts of one job, and jobs that follow one another, do not meet
+
+
+def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[str]) -> Message:
+    """Return the order to start a task. `workdir` is where a job runs that names none, and what a relative one is
+    relative to. `devices` are what the programming interface of the devices calls them, by number; empty: the numbers.
+    """
+    spec = launch.spec
+    return {
+        "do": "launch",
+        "task": key_of(launch.task),
+        "argv": list(spec.run),
+        "shell": spec.shell,
+        "cwd": str(workdir / spec.workdir),
+        "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices)},
+        "stdout": str(log_path(home, launch.task, "stdout")),
+        "stderr": str(log_path(home, launch.task, "stderr")),
+    }
+
+
+def contract(launch: Launch, devices: Sequence[str] = ()) -> dict[str, str]:
+    """Return the variables that every task finds, whatever its own environment says."""
+    task = launch.task
+    shown = [devices[n] if n < len(devices) else str(n) for n in launch.grant.devices]
+    return {
+        "CLEARWAY_JOB": str(task.job),
+        "CLEARWAY_ATTEMPT": str(task.attempt),
+        "CLEARWAY_ROLE": launch.spec.roles[task.role].name,
+        "CLEARWAY_INDEX": str(task.index),
+        "RANK": str(launch.rank),
+        "WORLD_SIZE": str(launch.world_size),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(master_port(task)),
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": ",".join(shown),
+    }
+
+
+def master_port(task: TaskRef) -> int:
+    """Return the port at which rank 0 of an attempt is expected to listen: the same for all its tasks, and nothing
+    else. Whether something else listens there is not looked at.
+    """
+    return FIRST_PORT + (task.job * _STRIDE + task.attempt - 1) % PORTS
+
+
+def halt_order(halt: Halt) -> Message:
+    """Return the order to stop a task."""
+    number = int(signal.Signals[halt.signal])
+    return {"do": "halt", "task": key_of(halt.task), "signal": number, "grace_us": halt.grace_us}
+
+
+def pause_order(pause: Pause) -> Message:
+    """Return the order to make a task stand still or go on."""
+    return {"do": "pause", "task": key_of(pause.task), "paused": pause.paused}
+
+
+def task_of(key: str) -> TaskRef:
+    """Return the task that the runner knows under this text."""
+    job, attempt, role, index = map(int, key.split("."))
+    return TaskRef(JobId(job), attempt, role, index)

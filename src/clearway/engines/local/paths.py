@@ -1,0 +1,32 @@
+"""Where the local engine keeps its files, and the text under which the runner knows a task."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # not from typing: the runner imports this file and pays for every module
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clearway.model.events import TaskRef
+
+RUNNER = "runner"
+SOCKET = "socket"
+RECORDS = "records"
+LOCK = "lock"
+TALK = "runner.log"
+
+
+def key_of(task: TaskRef) -> str:
+    """Return the text under which the runner knows a task: job, attempt, role and index with dots between."""
+    return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
+
+
+def log_path(home: Path, task: TaskRef, stream: str) -> Path:
+    """Return the file that holds what a task wrote to `stream` (stdout or stderr), byte for byte."""
+    return home / "logs" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}.{stream}"
+
+
+def short_socket_path(folder_fd: int) -> str:
+    """Return a path of the socket that is always short: a socket's path may have only 107 bytes, a home more."""
+    return os.path.join(f"/proc/self/fd/{folder_fd}", SOCKET)  # noqa: PTH118  pathlib costs the runner 2 MB

@@ -1,0 +1,158 @@
+"""Starting one process. The child waits at a gate until its record is durable; only then it becomes the command.
+
+So a runner that is killed at any instant leaves either a recorded process or none: the gate closes with it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+
+from clearway.engines.local.procs import TICKET
+
+TYPE_CHECKING = False  # not from typing: the runner pays for every module
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+SHELL = "/bin/sh"
+OPEN = b"o"
+"""What the runner writes into the gate for each child that may go on."""
+
+_ERROR_BYTES = 4000  # less than a pipe takes at once
+_NOT_STARTED = 127  # what shells give for a command that could not be started
+_SHOWN_CHARS = 80
+
+
+class Settings:
+    """What a child gets back that the runner changed for itself."""
+
+    def __init__(self, ticket_prefix: str) -> None:
+        self.ticket_prefix = ticket_prefix
+        self.umask = os.umask(0o077)
+        self.descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
+        hard = self.descriptors[1]
+        wanted = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(wanted, self.descriptors[0]), hard))
+
+    def ticket(self, key: str) -> str:
+        """Return the mark that all processes of a task carry."""
+        return f"{self.ticket_prefix}:{key}"
+
+
+def fork(order: dict[str, Any], gate: tuple[int, int], settings: Settings) -> tuple[int, int]:
+    """Fork a child for `order` and return its number and a pipe: it ends empty when the command runs, else with a
+    sentence that says why it does not. Raises OSError when the system has no process or descriptor left.
+    """
+    told, tell = os.pipe2(os.O_CLOEXEC)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _child(order, gate, tell, settings)
+    except OSError:
+        os.close(told)
+        raise
+    finally:
+        os.close(tell)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    os.set_blocking(told, False)
+    return pid, told
+
+
+def _child(order: dict[str, Any], gate: tuple[int, int], tell: int, settings: Settings) -> NoReturn:
+    """Become the command. Nothing of the runner may run on in here, whatever happens."""
+    try:
+        os.close(gate[1])
+        _own_signals()
+        os.setsid()
+        _prepare(order, settings)
+        if os.read(gate[0], 1) == OPEN:
+            _become(order, settings)
+    except _CannotStartError as error:
+        os.write(tell, str(error).encode(errors="replace")[:_ERROR_BYTES])
+    except BaseException as error:  # noqa: BLE001  a stray exception would run the runner's code twice
+        os.write(tell, f"it cannot be started: {type(error).__name__}".encode())
+    finally:
+        os._exit(_NOT_STARTED)
+
+
+class _CannotStartError(Exception):
+    """Why the command does not run, in a sentence without values of the environment."""
+
+
+def _own_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _prepare(order: dict[str, Any], settings: Settings) -> None:
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(_log(order["stdout"]), 1)
+    os.dup2(_log(order["stderr"]), 2)
+    os.umask(settings.umask)
+    resource.setrlimit(resource.RLIMIT_NOFILE, settings.descriptors)
+    try:
+        os.chdir(order["cwd"])
+    except OSError as error:
+        raise _CannotStartError(f"the working directory {order['cwd']!r} cannot be entered: {error.strerror}") from None
+
+
+def _log(path: str) -> int:
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120  pathlib costs 2 MB
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _CannotStartError(f"the log file {path!r} cannot be written: {error.strerror}") from None
+
+
+def _become(order: dict[str, Any], settings: Settings) -> None:
+    environment = {**os.environ, **order["env"], TICKET: settings.ticket(order["task"])}
+    arguments = order["argv"]
+    name = SHELL if order["shell"] else arguments[0]
+    try:
+        if order["shell"]:
+            _become_shell(arguments[0], environment)
+        else:
+            os.execvpe(name, arguments, environment)  # noqa: S606  the product starts what its user asks for
+    except (OSError, ValueError) as error:
+        raise _CannotStartError(_why(name, arguments, environment, error)) from None
+
+
+def _become_shell(line: str, environment: dict[str, str]) -> None:
+    """Run a line by the shell; one that is too long for an argument comes from a file in memory."""
+    try:
+        os.execve(SHELL, ["sh", "-c", line], environment)  # noqa: S606
+    except OSError as error:
+        if error.errno != errno.E2BIG:
+            raise
+    script = os.memfd_create("script", 0)
+    with os.fdopen(os.dup(script), "wb") as file:
+        file.write(os.fsencode(line))
+    os.execve(SHELL, ["sh", f"/proc/self/fd/{script}"], environment)  # noqa: S606
+
+
+def _why(name: str, arguments: list[str], environment: dict[str, str], error: OSError | ValueError) -> str:
+    shown = repr(name if len(name) <= _SHOWN_CHARS else name[: _SHOWN_CHARS - 3] + "...")
+    if isinstance(error, ValueError):
+        return f"the command {shown} cannot be started: a name in the environment or an argument is not allowed"
+    if error.errno == errno.E2BIG:
+        return _too_large(shown, arguments, environment)
+    if error.errno == errno.ENOENT and os.path.exists(name):  # noqa: PTH110
+        return f"the command {shown} cannot be started: the interpreter named in its first line does not exist"
+    if error.errno == errno.ENOENT:
+        return f"the command {shown} does not exist" + ("" if "/" in name else " in any folder of PATH")
+    return f"the command {shown} cannot be started: {error.strerror}"
+
+
+def _too_large(shown: str, arguments: list[str], environment: dict[str, str]) -> str:
+    sizes = {key: len(os.fsencode(key)) + len(os.fsencode(value)) + 2 for key, value in environment.items()}
+    largest = max(sizes, key=lambda key: sizes[key])
+    return (
+        f"the command {shown} cannot be started: its environment has {sum(sizes.values())} bytes "
+        f"(the largest variable, {largest[:_SHOWN_CHARS]}, has {sizes[largest]}) and its arguments "
+        f"{sum(len(os.fsencode(a)) + 1 for a in arguments)}, more than this machine passes to a process"
+    )

@@ -1,0 +1,157 @@
+"""How attempts and jobs end, and what comes after: retries, losses, limits and deadlines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.loop.timers import Due, Timer
+from clearway.model import events as ev
+from clearway.model.reasons import Code, Reason, because
+from clearway.model.states import End, State
+
+if TYPE_CHECKING:
+    from clearway.loop.entry import JobEntry
+    from clearway.loop.world import World
+
+MOST_DOUBLINGS = 60  # beyond this any delay is at its cap; keeps the shift small
+
+
+def task_ended(world: World, entry: JobEntry, key: tuple[int, int]) -> None:
+    """See what follows from the end of one task: its gang is stopped if it failed, the attempt is over if it was the last."""
+    code = entry.exit_codes.get(key)
+    if entry.held and entry.intent is None and (code != 0 or entry.errors):
+        end, cause = _own_end(entry)
+        world.stop(entry, end, cause)
+    elif not entry.held:
+        conclude(world, entry)
+
+
+def _own_end(entry: JobEntry) -> tuple[End, Reason]:
+    """Return how an attempt ended that nobody meant to stop."""
+    if entry.errors:
+        return End.FAILED, because(Code.START_FAILED, error=entry.errors[0])
+    codes = [code for code in entry.exit_codes.values() if code != 0]
+    if not codes:
+        return End.SUCCEEDED, because(Code.EXITED, exit_code=0)
+    known = [code for code in codes if code is not None]
+    if not known:
+        return End.LOST, because(Code.EXIT_UNKNOWN)
+    return End.FAILED, because(Code.EXITED, exit_code=known[0])
+
+
+def conclude(world: World, entry: JobEntry) -> None:
+    """Record that an attempt is over, and what becomes of its job."""
+    intent = entry.intent
+    end, cause = _own_end(entry) if intent is None else (intent.end, intent.cause)
+    world.emit(ev.AttemptEnded(world.now_us, entry.id, entry.attempt, end, cause))
+    if end == End.SUCCEEDED:
+        finish(world, entry, State.SUCCEEDED, None)
+    elif end == End.CANCELLED:
+        finish(world, entry, State.CANCELLED, cause)
+    elif end == End.TIMED_OUT:
+        finish(world, entry, State.FAILED, cause)
+    elif end == End.FAILED:
+        _retry(world, entry, cause)
+    elif end == End.PREEMPTED:
+        _requeue(world, entry, world.now_us, cause)
+    elif entry.losses > entry.spec.max_losses:
+        reason = because(Code.LOSSES_USED_UP, losses=entry.losses, max_losses=entry.spec.max_losses, node=cause.get("node"))
+        finish(world, entry, State.FAILED, reason)
+    else:
+        _requeue(world, entry, world.now_us, cause)
+
+
+def finish(world: World, entry: JobEntry, state: State, reason: Reason | None) -> None:
+    """Record that a job is over, and end those that waited for it to succeed."""
+    from clearway.loop.asks import fail_dependents  # noqa: PLC0415 - the two follow from one another
+
+    world.emit(ev.Ended(world.now_us, entry.id, state, reason))
+    fail_dependents(world, entry.id, entry.spec.name, state)
+
+
+def _retry(world: World, entry: JobEntry, cause: Reason) -> None:
+    spec = entry.spec
+    if cause.code == Code.START_FAILED:
+        finish(world, entry, State.FAILED, cause)
+        return
+    if entry.retries > spec.max_retries:
+        code = cause.get("exit_code", 0)
+        reason = because(Code.RETRIES_USED_UP, tries=entry.retries, max_retries=spec.max_retries, exit_code=code)
+        finish(world, entry, State.FAILED, reason)
+        return
+    moment = world.now_us + retry_delay_us(entry, world.state.seed)
+    window = _window_end(entry)
+    if window is not None and moment > window:
+        finish(world, entry, State.FAILED, because(Code.RETRY_WINDOW, window_us=spec.retry_window_us or 0))
+        return
+    _requeue(world, entry, moment, cause)
+
+
+def retry_delay_us(entry: JobEntry, seed: int) -> int:
+    """Return the delay before the next retry: doubled each time, capped, with full jitter on request."""
+    spec = entry.spec
+    doublings = min(max(entry.retries - 1, 0), MOST_DOUBLINGS)
+    delay = min(spec.retry_backoff_us << doublings, spec.retry_backoff_max_us)
+    return delay if spec.retry_jitter == "none" else _mix(seed, entry.id, entry.attempt) % (delay + 1)
+
+
+def _mix(*numbers: int) -> int:
+    """Return 64 well-mixed bits of some numbers (splitmix64; Steele, Lea, Flood 2014), the same on every machine."""
+    mask, state = (1 << 64) - 1, 0
+    for number in numbers:
+        state = (state + number + 0x9E3779B97F4A7C15) & mask
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
+        state ^= state >> 31
+    return state
+
+
+def _window_end(entry: JobEntry) -> int | None:
+    if entry.spec.retry_window_us is None or entry.first_started_us is None:
+        return None
+    return entry.first_started_us + entry.spec.retry_window_us
+
+
+def _requeue(world: World, entry: JobEntry, moment_us: int, cause: Reason) -> None:
+    world.emit(ev.Requeued(world.now_us, entry.id, moment_us, cause))
+    if moment_us > world.now_us:
+        tries, most = entry.retries, entry.spec.max_retries
+        reason = because(Code.RETRY_DELAY, until_us=moment_us, tries=tries, max_retries=most)
+        world.emit(ev.JobWaits(world.now_us, entry.id, (reason,)))
+
+
+# --- moments -----------------------------------------------------------------------------------
+
+
+def due(world: World, timer: Timer) -> None:
+    """See whether what a timer was set for still applies, and do it."""
+    entry = world.jobs.get(ev.JobId(timer.number))
+    if entry is None:
+        return
+    if timer.due == Due.READY:
+        if entry.state == State.PENDING and entry.attempt == timer.attempt:
+            world.state.ready.append(entry.id)
+    elif timer.due == Due.TIME_LIMIT:
+        _time_limit(world, entry, timer)
+    elif timer.due == Due.DEADLINE:
+        _stop_or_end(world, entry, because(Code.DEADLINE, deadline_us=entry.spec.deadline_us or 0))
+    elif timer.due == Due.START_DEADLINE:
+        if entry.attempt == 0:
+            finish(world, entry, State.FAILED, because(Code.START_DEADLINE, limit_us=entry.spec.start_deadline_us or 0))
+    elif timer.due == Due.RETRY_WINDOW and entry.state == State.PENDING and entry.attempt == timer.attempt:
+        finish(world, entry, State.FAILED, because(Code.RETRY_WINDOW, window_us=entry.spec.retry_window_us or 0))
+
+
+def _time_limit(world: World, entry: JobEntry, timer: Timer) -> None:
+    limit = entry.spec.time_limit_us
+    if entry.attempt != timer.attempt or limit is None or entry.state not in (State.STARTING, State.RUNNING):
+        return
+    if entry.run_us(world.now_us) >= limit:
+        world.stop(entry, End.TIMED_OUT, because(Code.TIME_LIMIT, limit_us=limit))
+
+
+def _stop_or_end(world: World, entry: JobEntry, cause: Reason) -> None:
+    if entry.state == State.PENDING:
+        finish(world, entry, State.FAILED, cause)
+    elif entry.state != State.STOPPING:
+        world.stop(entry, End.TIMED_OUT, cause)

@@ -1,0 +1,64 @@
+"""What the loop knows of one job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from clearway.model.events import Grant, Stopping
+    from clearway.model.ids import ClassId, JobId
+    from clearway.model.job import JobSpec
+    from clearway.model.reasons import Reason
+
+TaskKey = tuple[int, int]  # role, index
+
+
+class JobEntry:
+    """A job that is not over, or one that just ended. Changed only by applying records."""
+
+    __slots__ = (
+        "after", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "grants", "held", "id",
+        "intent", "losses", "lost_on", "not_before_us", "paused_us", "reason", "reasons", "retries", "spec", "started_us",
+        "state", "stood_still_us", "submitted_us", "up",
+    )  # fmt: skip
+
+    def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
+        """Begin pending."""
+        self.id, self.spec, self.submitted_us = number, spec, submitted_us
+        self.after: set[JobId] = set(after)
+        self.state = State.PENDING
+        self.attempt = 0
+        self.retries = 0
+        self.losses = 0
+        self.not_before_us = 0
+        self.first_started_us: int | None = None
+        self.ended_us: int | None = None
+        self.reason: Reason | None = None
+        self.reasons: tuple[Reason, ...] = ()
+        self.cls: ClassId | None = None
+        self.grants: tuple[Grant, ...] = ()
+        self.held: dict[TaskKey, Grant] = {}
+        self.begin(0, (), 0)
+
+    def begin(self, attempt: int, grants: tuple[Grant, ...], at_us: int) -> None:
+        """Begin an attempt with these grants."""
+        self.attempt, self.grants, self.started_us = attempt, grants, at_us
+        self.held = {(g.role, g.index): g for g in grants}
+        self.up: set[TaskKey] = set()
+        self.exit_codes: dict[TaskKey, int | None] = {}
+        self.errors: list[str] = []
+        self.intent: Stopping | None = None
+        self.lost_on = ""
+        self.paused_us: int | None = None
+        self.stood_still_us = 0
+
+    def run_us(self, now_us: int) -> int:
+        """Return how long the attempt has been running, without the time it stood still."""
+        still = self.stood_still_us + (now_us - self.paused_us if self.paused_us is not None else 0)
+        return now_us - self.started_us - still
+
+    def least(self, role: int) -> int:
+        """Return the least tasks of a role."""
+        return self.spec.roles[role].min_tasks

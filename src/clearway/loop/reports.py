@@ -1,0 +1,123 @@
+"""What follows from what engines report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.loop import endings
+from clearway.loop.timers import Due, Timer
+from clearway.model import events as ev
+from clearway.model.actions import Halt
+from clearway.model.ids import NodeId
+from clearway.model.reasons import Code, because
+from clearway.model.states import End, State
+from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+
+if TYPE_CHECKING:
+    from clearway.loop.world import World
+    from clearway.model.events import TaskRef
+
+STRAY_GRACE_US = 10_000_000  # a task that should not run any more is asked to end, and killed after so long
+
+
+def take(world: World, report: Report) -> None:
+    """Record what a report tells that is new, and what follows from it."""
+    match report:
+        case TaskIsUp(task):
+            _task_up(world, task)
+        case TaskIsGone():
+            _task_gone(world, report)
+        case NodeIsUp():
+            _node_up(world, report)
+        case NodeIsQuiet():
+            _node_quiet(world, report)
+        case NodeIsGone(name):
+            node = world.node_named(name)
+            if node is not None:
+                _lose(world, node, ev.NodeRemoved(world.now_us, node))
+
+
+def _task_up(world: World, task: TaskRef) -> None:
+    entry = world.state.live(task)
+    if entry is not None and (task.role, task.index) not in entry.up:
+        world.emit(ev.TaskStarted(world.now_us, task))
+
+
+def _task_gone(world: World, report: TaskIsGone) -> None:
+    task = report.task
+    entry = world.state.live(task)
+    if entry is None:
+        if any(task in strays for strays in world.state.strays.values()):
+            world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error))
+        return
+    world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error))
+    endings.task_ended(world, entry, (task.role, task.index))
+
+
+def _node_up(world: World, report: NodeIsUp) -> None:
+    """A node is there: with new words, with what runs on it, and with what should run but does not."""
+    state, name = world.state, report.spec.name
+    node = world.node_named(name)
+    if node is None:
+        node = NodeId(world.ledger.count)
+        world.emit(ev.NodeAdded(world.now_us, node, report.spec))
+    elif world.ledger.specs[node] != report.spec:
+        world.emit(ev.NodeAdded(world.now_us, node, report.spec))
+    if report.unhealthy != state.unhealthy.get(node, ()):
+        world.emit(ev.DevicesChanged(world.now_us, node, report.unhealthy))
+    strays = [task for task in report.running if state.live(task) is None]
+    if strays or node in state.quiet or node in state.lost:
+        world.emit(ev.NodeHeard(world.now_us, node, report.running))
+        grace = STRAY_GRACE_US
+        world.order(Halt(task, name, "SIGTERM", grace) for task in strays)
+    _missing(world, node, report)
+
+
+def _missing(world: World, node: NodeId, report: NodeIsUp) -> None:
+    """Tasks that were up on a node and are neither running there nor reported ended were lost with it."""
+    running = set(report.running)
+    for job in sorted(world.ledger.on_node[node]):
+        entry = world.jobs[job]
+        here = [key for key, grant in entry.held.items() if grant.node == node and key in entry.up]
+        gone = [key for key in here if ev.TaskRef(job, entry.attempt, *key) not in running]
+        if gone:
+            if entry.intent is None:
+                cause = because(Code.NODE_LOST, node=report.spec.name, lease_us=world.policy.lease_us)
+                world.emit(ev.Stopping(world.now_us, job, entry.attempt, End.LOST, cause))
+            for key in gone:
+                world.emit(ev.TaskEnded(world.now_us, ev.TaskRef(job, entry.attempt, *key)))
+            if not entry.held:
+                endings.conclude(world, entry)
+
+
+def _node_quiet(world: World, report: NodeIsQuiet) -> None:
+    node = world.node_named(report.node)
+    if node is None or node in world.state.lost or node in world.state.quiet:
+        return
+    world.emit(ev.NodeQuiet(world.now_us, node, world.now_us - report.quiet_us))
+
+
+def lease_due(world: World, timer: Timer) -> None:
+    """Declare a node lost whose lease ran out: not heard of for a full lease under this controller."""
+    node = NodeId(timer.number)
+    since = world.state.quiet.get(node)
+    if since is None:
+        return
+    due = max(since, world.state.controller_up_us) + world.policy.lease_us
+    if due > world.now_us:
+        world.state.timers.add(Timer(due, Due.LEASE, node))
+        return
+    _lose(world, node, ev.NodeLost(world.now_us, node))
+
+
+def _lose(world: World, node: NodeId, record: ev.NodeLost | ev.NodeRemoved) -> None:
+    """Record the loss of a node, and stop what is left of the attempts that lost tasks with it."""
+    hit, name = sorted(world.ledger.on_node[node]), world.node_name(node)
+    world.emit(record)
+    cause = because(Code.NODE_LOST, node=name, lease_us=world.policy.lease_us)
+    for job in hit:
+        entry = world.jobs[job]
+        if entry.intent is None:
+            world.stop(entry, End.LOST, cause)
+        elif not entry.held and entry.state == State.STOPPING:
+            endings.conclude(world, entry)

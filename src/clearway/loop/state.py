@@ -1,0 +1,330 @@
+"""The state of the world, and the one way in which it changes: applying records.
+
+Replaying a journal through `apply` gives the same state as living through it.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatchmethod
+from typing import TYPE_CHECKING
+
+from clearway.core.ledger import Held
+from clearway.core.line import Waiting
+from clearway.core.view import Reservation, View
+from clearway.loop.entry import JobEntry
+from clearway.loop.timers import Due, Timer, Timers
+from clearway.model import events as ev
+from clearway.model.errors import LedgerError
+from clearway.model.fleet import NodeSpec, PolicySpec
+from clearway.model.ids import JobId, NodeId
+from clearway.model.states import MOVES, TERMINAL, End, State
+from clearway.policies.registry import rules_for
+
+if TYPE_CHECKING:
+    from clearway.model.events import Record, TaskRef
+    from clearway.model.job import JobSpec
+
+
+class WorldState:
+    """Jobs, nodes, timers and the view that decisions are made on."""
+
+    def __init__(self, policy: PolicySpec, seed: int) -> None:
+        """Begin with an empty world."""
+        self.policy, self.seed = policy, seed
+        self.view = View(rules_for(policy))
+        self.view.reservation_timeout_us = policy.reservation_timeout_us
+        self.jobs: dict[JobId, JobEntry] = {}
+        self.over: dict[JobId, State] = {}
+        self.names: dict[str, JobId] = {}
+        self.keys: dict[str, tuple[JobId, JobSpec]] = {}
+        self.dependents: dict[JobId, list[JobId]] = {}
+        self.nodes: dict[str, NodeId] = {}
+        self.quiet: dict[NodeId, int] = {}
+        self.lost: set[NodeId] = set()
+        self.strays: dict[NodeId, set[TaskRef]] = {}
+        self.unhealthy: dict[NodeId, tuple[int, ...]] = {}
+        self.timers = Timers()
+        self.next_job = 1
+        self.controller_up_us = 0
+        self.ready: list[JobId] = []
+
+    # --- reading -------------------------------------------------------------------------------
+
+    def node_name(self, node: NodeId) -> str:
+        """Return the name of a node."""
+        return self.view.ledger.specs[node].name
+
+    def live(self, task: TaskRef) -> JobEntry | None:
+        """Return the job whose current attempt holds a grant for this task, None for anything older or over."""
+        entry = self.jobs.get(task.job)
+        if entry is None or entry.attempt != task.attempt or (task.role, task.index) not in entry.held:
+            return None
+        return entry
+
+    # --- changing ------------------------------------------------------------------------------
+
+    @singledispatchmethod
+    def apply(self, record: Record) -> None:
+        """Change the state by one record."""
+        raise LedgerError(f"no way to apply {type(record).__name__}")
+
+    def _move(self, entry: JobEntry, state: State) -> None:
+        if state not in MOVES[entry.state]:
+            raise LedgerError(f"job {entry.id} ({entry.spec.name}) cannot go from {entry.state} to {state}")
+        entry.state = state
+
+    @apply.register
+    def _(self, record: ev.Submitted) -> None:
+        entry = JobEntry(record.job, record.spec, record.at_us, ())
+        self.jobs[record.job] = entry
+        self.next_job = record.job + 1
+        self.names[record.spec.name] = record.job
+        if record.spec.idempotency_key:
+            self.keys[record.spec.idempotency_key] = (record.job, record.spec)
+        for job in record.after:
+            if self.over.get(job) != State.SUCCEEDED:
+                entry.after.add(job)
+                self.dependents.setdefault(job, []).append(record.job)
+        self._submit_timers(entry)
+        if not entry.after:
+            self.ready.append(record.job)
+
+    def _submit_timers(self, entry: JobEntry) -> None:
+        spec = entry.spec
+        if spec.start_deadline_us is not None:
+            self.timers.add(Timer(entry.submitted_us + spec.start_deadline_us, Due.START_DEADLINE, entry.id))
+        if spec.deadline_us is not None and spec.on_deadline == "stop":
+            self.timers.add(Timer(spec.deadline_us, Due.DEADLINE, entry.id))
+
+    @apply.register
+    def _(self, record: ev.Refused) -> None:
+        self.next_job = record.job + 1
+
+    @apply.register(ev.CancelAsked)
+    @apply.register(ev.SuspendAsked)
+    @apply.register(ev.ResumeAsked)
+    def _(self, record: Record) -> None:
+        """A wish changes nothing by itself: what follows from it is recorded beside it."""
+
+    @apply.register
+    def _(self, record: ev.QueueChanged) -> None:
+        self.view.queues.set_queue(record.queue)
+        self.view.changed_limits.update(self.view.queues.specs)
+
+    @apply.register
+    def _(self, record: ev.LimitChanged) -> None:
+        self.view.queues.set_limit(record.limit)
+        self.view.changed_limits.add(record.limit.name)
+
+    @apply.register
+    def _(self, record: ev.PolicyChanged) -> None:
+        self.policy = record.policy
+        self.view.reservation_timeout_us = record.policy.reservation_timeout_us
+        self.view.set_rules(rules_for(record.policy))
+
+    # --- nodes ---------------------------------------------------------------------------------
+
+    @apply.register
+    def _(self, record: ev.NodeAdded) -> None:
+        self.view.ledger.add_node(record.node, record.spec)
+        self.nodes[record.spec.name] = record.node
+        self._open_if_clean(record.node)
+
+    def _open_if_clean(self, node: NodeId) -> None:
+        is_open = node not in self.lost and not self.strays.get(node)
+        if bool(self.view.ledger.open[node]) != is_open:
+            self.view.ledger.set_open(node, is_open)
+
+    @apply.register
+    def _(self, record: ev.NodeRemoved) -> None:
+        self._free_all_on(record.node)
+        self.nodes.pop(self.node_name(record.node), None)
+        self.quiet.pop(record.node, None)
+        self.view.ledger.add_node(record.node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
+        self.view.ledger.set_open(record.node, False)
+
+    @apply.register
+    def _(self, record: ev.NodeQuiet) -> None:
+        self.quiet[record.node] = record.since_us
+        due = max(record.since_us, self.controller_up_us) + self.policy.lease_us
+        self.timers.add(Timer(due, Due.LEASE, record.node))
+
+    @apply.register
+    def _(self, record: ev.NodeHeard) -> None:
+        self.quiet.pop(record.node, None)
+        self.lost.discard(record.node)
+        strays = {task for task in record.running if self.live(task) is None}
+        self.strays[record.node] = strays
+        self._open_if_clean(record.node)
+
+    @apply.register
+    def _(self, record: ev.NodeLost) -> None:
+        self.lost.add(record.node)
+        self.quiet.pop(record.node, None)
+        self._free_all_on(record.node)
+        self._open_if_clean(record.node)
+
+    def _free_all_on(self, node: NodeId) -> None:
+        for job in sorted(self.view.ledger.on_node[node]):
+            entry = self.jobs[job]
+            entry.lost_on = self.node_name(node)
+            for key, grant in list(entry.held.items()):
+                if grant.node == node:
+                    self._free(entry, key)
+
+    def _free(self, entry: JobEntry, key: tuple[int, int]) -> None:
+        del entry.held[key]
+        self.view.free_task(entry.id, entry.spec, *key)
+
+    @apply.register
+    def _(self, record: ev.NodeDrained) -> None:
+        self.view.ledger.set_drained(record.node, record.drained)
+
+    @apply.register
+    def _(self, record: ev.DevicesChanged) -> None:
+        self.unhealthy[record.node] = record.unhealthy
+        self.view.ledger.set_sick(record.node, record.unhealthy)
+
+    @apply.register
+    def _(self, record: ev.ControllerStarted) -> None:
+        self.controller_up_us = record.at_us
+        for node, since in self.quiet.items():
+            self.timers.add(Timer(max(since, record.at_us) + self.policy.lease_us, Due.LEASE, node))
+
+    # --- tasks ---------------------------------------------------------------------------------
+
+    @apply.register
+    def _(self, record: ev.TaskStarted) -> None:
+        entry = self.live(record.task)
+        if entry is None:
+            return
+        entry.up.add((record.task.role, record.task.index))
+        if entry.state == State.STARTING and len(entry.up) == len(entry.grants):
+            self._move(entry, State.RUNNING)
+
+    @apply.register
+    def _(self, record: ev.TaskEnded) -> None:
+        entry = self.live(record.task)
+        if entry is None:
+            for node, strays in self.strays.items():
+                if record.task in strays:
+                    strays.discard(record.task)
+                    self._open_if_clean(node)
+            return
+        key = (record.task.role, record.task.index)
+        entry.exit_codes[key] = record.exit_code
+        if record.error:
+            entry.errors.append(record.error)
+        self._free(entry, key)
+
+    # --- decisions -----------------------------------------------------------------------------
+
+    @apply.register
+    def _(self, record: ev.Joined) -> None:
+        entry = self.jobs[record.job]
+        key = self.view.key(entry.id, entry.spec, entry.submitted_us)
+        waiting = Waiting(entry.id, entry.spec, key, entry.attempt, entry.spec.estimate_us)
+        number = self.view.class_of(waiting)
+        if number != record.cls:
+            raise LedgerError(f"job {entry.id} belongs to class {number}, the record says {record.cls}")
+        self.view.line.join(waiting, self.view.line.classes[number])
+        entry.cls, entry.reasons = number, ()
+
+    @apply.register
+    def _(self, record: ev.ClassWaits) -> None:
+        cls = self.view.line.classes[record.cls]
+        cls.reasons = record.reasons
+        self.view.line.new.discard(record.cls)
+
+    @apply.register
+    def _(self, record: ev.JobWaits) -> None:
+        self.jobs[record.job].reasons = record.reasons
+
+    @apply.register
+    def _(self, record: ev.Reserved) -> None:
+        if record.grants:
+            self.view.reservations[record.job] = Reservation(record.job, record.start_us, record.grants)
+            if self.policy.reservation_timeout_us is not None:
+                due = record.start_us + self.policy.reservation_timeout_us
+                self.timers.add(Timer(due, Due.PROMISE, record.job))
+        else:
+            self.view.reservations.pop(record.job, None)
+        self.view.promises_changed = True
+
+    @apply.register
+    def _(self, record: ev.Started) -> None:
+        entry = self.jobs[record.job]
+        if record.attempt != entry.attempt + 1:
+            raise LedgerError(f"job {entry.id}: attempt {record.attempt} follows {entry.attempt}")
+        self.view.line.leave(record.job)
+        self._move(entry, State.STARTING)
+        entry.begin(record.attempt, record.grants, record.at_us)
+        entry.cls, entry.reasons = None, ()
+        if entry.first_started_us is None:
+            entry.first_started_us = record.at_us
+        held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.grants]
+        self.view.start(entry.id, entry.spec, held, record.at_us)
+        if entry.spec.time_limit_us is not None:
+            self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
+
+    @apply.register
+    def _(self, record: ev.Stopping) -> None:
+        entry = self.jobs[record.job]
+        if entry.state != State.STOPPING:
+            self._move(entry, State.STOPPING)
+        entry.intent = record
+
+    @apply.register
+    def _(self, record: ev.Paused) -> None:
+        entry = self.jobs[record.job]
+        self._move(entry, State.SUSPENDED if record.paused else State.RUNNING)
+        if record.paused:
+            entry.paused_us = record.at_us
+        elif entry.paused_us is not None:
+            entry.stood_still_us += record.at_us - entry.paused_us
+            entry.paused_us = None
+            if entry.spec.time_limit_us is not None:
+                left = entry.spec.time_limit_us - entry.run_us(record.at_us)
+                self.timers.add(Timer(record.at_us + left, Due.TIME_LIMIT, entry.id, entry.attempt))
+
+    @apply.register
+    def _(self, record: ev.AttemptEnded) -> None:
+        entry = self.jobs[record.job]
+        for key in list(entry.held):
+            self._free(entry, key)
+        if record.end == End.FAILED:
+            entry.retries += 1
+        elif record.end in (End.LOST, End.EVICTED):
+            entry.losses += 1
+        entry.intent = None
+
+    @apply.register
+    def _(self, record: ev.Requeued) -> None:
+        entry = self.jobs[record.job]
+        self._move(entry, State.PENDING)
+        entry.not_before_us = record.not_before_us
+        if record.not_before_us <= record.at_us:
+            self.ready.append(record.job)
+        else:
+            self.timers.add(Timer(record.not_before_us, Due.READY, entry.id, entry.attempt))
+        if entry.spec.retry_window_us is not None and entry.first_started_us is not None:
+            due = entry.first_started_us + entry.spec.retry_window_us
+            self.timers.add(Timer(due, Due.RETRY_WINDOW, entry.id, entry.attempt))
+
+    @apply.register
+    def _(self, record: ev.Ended) -> None:
+        entry = self.jobs.pop(record.job)
+        self._move(entry, record.state)
+        if record.state not in TERMINAL:
+            raise LedgerError(f"{record.state} is no end")
+        entry.ended_us, entry.reason = record.at_us, record.reason
+        self.view.line.leave(record.job)
+        if self.view.reservations.pop(record.job, None) is not None:
+            self.view.promises_changed = True
+        self.over[record.job] = record.state
+        for job in self.dependents.pop(record.job, []):
+            other = self.jobs.get(job)
+            if other is not None and record.state == State.SUCCEEDED:
+                other.after.discard(record.job)
+                if not other.after:
+                    self.ready.append(job)

@@ -1,0 +1,215 @@
+"""The world and its one step: facts and wishes in, records and orders out. Pure; both drivers call it.
+
+    world = World(policy, seed)
+    step = world.step([ask or report, ...], now_us)
+    journal.append(step.records); engine.carry_out(step.actions)      # in this order
+    ... call step again when something comes, at the latest at step.next_us
+
+After a crash: `for entry in journal.read(): world.apply(entry.record)`, then step([ControllerUp(), *reports of the
+engine's inventory], now). What was decided and perhaps never told to the engine is told again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.core.cycle import decide
+from clearway.core.line import Waiting
+from clearway.loop import asks, endings, reports
+from clearway.loop.entry import JobEntry
+from clearway.loop.orders import actions_of, tell_again
+from clearway.loop.state import WorldState
+from clearway.loop.timers import Due, Timer
+from clearway.model import events as ev
+from clearway.model.asks import Ask, ControllerUp
+from clearway.model.errors import ClearwayError, LedgerError
+from clearway.model.fleet import PolicySpec
+from clearway.model.reasons import Code, because
+from clearway.model.states import End, State
+from clearway.ports.engine import Report, TaskIsGone, TaskIsUp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clearway.core.ledger import Ledger
+    from clearway.model.actions import Action
+    from clearway.model.events import Record
+    from clearway.model.fleet import LimitSpec, QueueSpec
+    from clearway.model.ids import JobId, NodeId
+
+
+class Step(NamedTuple):
+    """What followed from one step: what to journal, then what to tell the engine, and when to step again."""
+
+    records: list[Record]
+    actions: list[Action]
+    answers: list[object]
+    next_us: int | None
+
+
+class World:
+    """All that is known, and what follows from it."""
+
+    def __init__(self, policy: PolicySpec | None = None, seed: int = 0) -> None:
+        """Begin with an empty world under a policy."""
+        self.state = WorldState(policy or PolicySpec(), seed)
+        self._records: list[Record] = []
+        self._actions: list[Action] = []
+        self.now_us = 0
+
+    # --- reading -------------------------------------------------------------------------------
+
+    @property
+    def jobs(self) -> dict[JobId, JobEntry]:
+        """Jobs that are not over."""
+        return self.state.jobs
+
+    @property
+    def ledger(self) -> Ledger:
+        """The books."""
+        return self.state.view.ledger
+
+    @property
+    def queues(self) -> dict[str, QueueSpec]:
+        """Queues by name."""
+        return self.state.view.queues.specs
+
+    @property
+    def limits(self) -> dict[str, LimitSpec]:
+        """Shared limits by name."""
+        return self.state.view.queues.limits
+
+    @property
+    def policy(self) -> PolicySpec:
+        """The policy in force."""
+        return self.state.policy
+
+    def job_named(self, name: str) -> JobId | None:
+        """Return the newest job of a name."""
+        return self.state.names.get(name)
+
+    def node_named(self, name: str) -> NodeId | None:
+        """Return the node of a name."""
+        return self.state.nodes.get(name)
+
+    def node_name(self, node: NodeId) -> str:
+        """Return the name of a node."""
+        return self.state.node_name(node)
+
+    def validate(self) -> None:
+        """Recompute the books from the live grants; LedgerError names the first difference."""
+        self.ledger.validate()
+        live: dict[str, dict[str, int]] = {}
+        queues = self.state.view.queues
+        for job, held in self.ledger.holdings.items():
+            for name in queues.chain(self.jobs[job].spec.queue):
+                mine = live.setdefault(name, {})
+                for one in held:
+                    for resource, amount in queues.use(one.demand).items():
+                        mine[resource] = mine.get(resource, 0) + amount
+        wrong = queues.validate(live)
+        if wrong:
+            raise LedgerError("; ".join(wrong))
+
+    # --- changing ------------------------------------------------------------------------------
+
+    def apply(self, record: Record) -> None:
+        """Change the state by a record from a journal."""
+        self.state.apply(record)
+        self.now_us = max(self.now_us, record.at_us)
+        if isinstance(record, ev.Joined):
+            self.state.ready = [job for job in self.state.ready if job != record.job]
+
+    def emit(self, record: Record) -> None:
+        """Record something: it is so from now on, and what the engine must be told is noted."""
+        self.state.apply(record)
+        self._records.append(record)
+        self._actions += actions_of(self.state, record)
+
+    def step(self, inputs: Sequence[Ask | Report], now_us: int) -> Step:
+        """Take in what came, fire what is due, decide, and return what follows."""
+        if now_us < self.now_us:
+            raise LedgerError(f"the clock went back from {self.now_us} to {now_us}")
+        self.now_us = now_us
+        self._records, self._actions = [], []
+        answers: list[object] = [None] * len(inputs)
+        early = [i for i, one in enumerate(inputs) if isinstance(one, TaskIsGone | TaskIsUp)]
+        late = [i for i, one in enumerate(inputs) if not isinstance(one, TaskIsGone | TaskIsUp)]
+        for i in early + late:
+            answers[i] = self._take(inputs[i])
+        self._fire()
+        self._settle()
+        self._decide()
+        return Step(self._records, self._actions, answers, self.state.timers.next_us())
+
+    def _take(self, one: Ask | Report) -> object:
+        try:
+            if isinstance(one, ControllerUp):
+                self.emit(ev.ControllerStarted(self.now_us))
+                self._actions += tell_again(self.state)
+                return None
+            if isinstance(one, Ask):
+                return asks.answer(self, one)
+            reports.take(self, one)
+        except LedgerError:
+            raise
+        except ClearwayError as error:
+            return error
+        return None
+
+    def _fire(self) -> None:
+        while (timer := self.state.timers.pop_due(self.now_us)) is not None:
+            self._due(timer)
+
+    def _due(self, timer: Timer) -> None:
+        if timer.due == Due.LEASE:
+            reports.lease_due(self, timer)
+        elif timer.due == Due.PROMISE:
+            self.state.view.promises_changed = True
+        else:
+            endings.due(self, timer)
+
+    def _settle(self) -> None:
+        """Put every job that may start from now on into the line, and say why others wait."""
+        state = self.state
+        while state.ready:
+            ready, state.ready = state.ready, []
+            for job in ready:
+                entry = state.jobs.get(job)
+                if entry is not None and entry.state == State.PENDING:
+                    self._join(entry)
+
+    def _join(self, entry: JobEntry) -> None:
+        if entry.not_before_us > self.now_us or entry.after:
+            return
+        waiting = Waiting(entry.id, entry.spec, (), entry.attempt, None)
+        self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(waiting)))
+
+    def _decide(self) -> None:
+        view = self.state.view
+        if not view.line.count:
+            return
+        if view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed:
+            plan = decide(view, self.now_us)
+            view.ledger.gained.clear()
+            view.changed_limits.clear()
+            view.promises_changed = False
+            for record in plan:
+                self.emit(record)
+
+    # --- used by the parts of the loop -----------------------------------------------------------
+
+    def order(self, actions: Iterable[Action]) -> None:
+        """Have the engine told something that follows from no record."""
+        self._actions += actions
+
+    def stop(self, entry: JobEntry, end: End, cause: ev.Reason) -> None:
+        """Record the intent to stop an attempt; if nothing of it is left, that it is over."""
+        self.emit(ev.Stopping(self.now_us, entry.id, entry.attempt, end, cause))
+        if not entry.held:
+            endings.conclude(self, entry)
+
+    def wait_for(self, entry: JobEntry) -> None:
+        """Say which jobs an entry waits for."""
+        names = ", ".join(self.jobs[job].spec.name for job in sorted(entry.after) if job in self.jobs)
+        self.emit(ev.JobWaits(self.now_us, entry.id, (because(Code.AFTER, jobs=names),)))

@@ -1,0 +1,39 @@
+"""What an engine is told to do. Each follows from a record, so that it can be told again after a crash."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clearway.model.events import Grant, TaskRef
+from clearway.model.job import JobSpec
+
+
+class Launch(msgspec.Struct, frozen=True, tag=True):
+    """Start one task on the node and devices of its grant. Telling it twice starts it once."""
+
+    task: TaskRef
+    spec: JobSpec
+    grant: Grant
+    node: str
+    rank: int
+    world_size: int
+
+
+class Halt(msgspec.Struct, frozen=True, tag=True):
+    """Stop one task: send `signal`, after `grace_us` kill. Its end is reported when nothing of it is left."""
+
+    task: TaskRef
+    node: str
+    signal: str
+    grace_us: int
+
+
+class Pause(msgspec.Struct, frozen=True, tag=True):
+    """Make one task stand still (`paused`) or go on."""
+
+    task: TaskRef
+    node: str
+    paused: bool
+
+
+Action = Launch | Halt | Pause

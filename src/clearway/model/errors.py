@@ -1,0 +1,101 @@
+"""Every error that Clearway raises, in one tree.
+
+ClearwayError
+├── InputError            a value from outside breaks a rule: field, value, rule, place
+│   ├── UnknownWordError  a key that no schema knows: names the key, the place and the nearest word
+│   └── NotYetError       a word that is known, but that this version does not carry out
+├── NotFoundError         nothing has this name or number
+├── ConflictError         the request contradicts what is already there
+├── LedgerError           the books do not add up (a defect of ours, never of a user)
+├── EngineError           an engine could not do what it was told
+├── StoreError            the journal could not be read or written
+└── ControllerError       the controller cannot be reached, or cannot be started
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SHOWN_VALUE_CHARS = 80  # a value in a message is cut here: enough to recognise it, short enough to read
+
+
+class ClearwayError(Exception):
+    """Root of all errors that Clearway raises on purpose."""
+
+
+class InputError(ClearwayError):
+    """A value breaks a rule. `field` is the word, `rule` what holds for it, `place` where it stood."""
+
+    def __init__(self, field: str, value: object, rule: str, place: str = "") -> None:
+        """Keep the parts, so that shells can show them apart from the sentence."""
+        self.field, self.value, self.rule, self.place = field, shown(value), rule, place
+        where = f" ({place})" if place else ""
+        super().__init__(f"{field}: {self.value} is refused: {rule}{where}")
+
+    def at(self, place: str) -> InputError:
+        """Return the same error with the place at which the value stood."""
+        return type(self)(self.field, _Shown(self.value), self.rule, place)
+
+
+class UnknownWordError(InputError):
+    """A key that the schema does not know."""
+
+    @classmethod
+    def of(cls, key: object, known: Iterable[str], place: str) -> UnknownWordError:
+        """Build the error for `key`, naming the nearest of the `known` words."""
+        plain = key[:SHOWN_VALUE_CHARS] if isinstance(key, str) else shown(key)
+        near = get_close_matches(plain, list(known), n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        return cls(plain, _Shown("this key"), f"no such word{hint}", place)
+
+
+class NotYetError(InputError):
+    """A word is known, but this version does not carry it out. It is refused rather than ignored."""
+
+    @classmethod
+    def of(cls, word: str, value: object, place: str = "") -> NotYetError:
+        """Build the error for a word."""
+        return cls(word, value, "this version does not carry out this word yet", place)
+
+
+class NotFoundError(ClearwayError):
+    """Nothing has this name or number."""
+
+
+class ConflictError(ClearwayError):
+    """The request contradicts what is already there."""
+
+
+class LedgerError(ClearwayError):
+    """The books do not add up."""
+
+
+class EngineError(ClearwayError):
+    """An engine could not do what it was told."""
+
+
+class StoreError(ClearwayError):
+    """The journal could not be read or written."""
+
+
+class ControllerError(ClearwayError):
+    """The controller cannot be reached or cannot be started."""
+
+
+class _Shown(str):
+    """A text that is shown as it is, without quotes."""
+
+    __slots__ = ()
+
+
+def shown(value: object) -> str:
+    """Return `value` as a message shows it: quoted if it is text, cut if it is long."""
+    try:
+        text = str(value) if isinstance(value, _Shown) else repr(value)
+    except ValueError:
+        return "a huge number"  # Python refuses to write out one of more than 4,300 digits
+    return text if len(text) <= SHOWN_VALUE_CHARS else text[: SHOWN_VALUE_CHARS - 3] + "..."

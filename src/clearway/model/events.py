@@ -1,0 +1,260 @@
+"""What happens, as records: what comes from outside, and what was decided. The journal is a list of these.
+
+The state of the world is the result of applying them in order and nothing else. Every record begins with
+`at_us`, the moment in microseconds on the driver's clock (wall clock of the start, then monotonic).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.ids import ClassId, JobId, NodeId
+from clearway.model.job import JobSpec
+from clearway.model.reasons import Reason
+from clearway.model.states import End, State
+
+
+class Grant(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What one task holds: devices of one node, each with `share` milli-GPU and `gpu_memory` bytes."""
+
+    role: int
+    index: int
+    node: NodeId
+    devices: tuple[int, ...] = ()
+    share: int = 0
+    gpu_memory: int = 0
+
+
+class TaskRef(msgspec.Struct, frozen=True, gc=False):
+    """One task of one attempt: the number under which engines know it."""
+
+    job: JobId
+    attempt: int
+    role: int
+    index: int
+
+
+class _Record(msgspec.Struct, frozen=True, tag=True):
+    at_us: int
+
+
+# --- from people -------------------------------------------------------------------------------
+
+
+class Submitted(_Record, frozen=True, tag=True):
+    """A job entered. `after` are the jobs that its dependency names were bound to."""
+
+    job: JobId
+    spec: JobSpec
+    after: tuple[JobId, ...] = ()
+
+
+class Refused(_Record, frozen=True, tag=True):
+    """A job was refused at the door; nothing of it is kept but this."""
+
+    job: JobId
+    name: str
+    reason: Reason
+
+
+class CancelAsked(_Record, frozen=True, tag=True):
+    """A person wants a job ended."""
+
+    job: JobId
+    by: str = ""
+
+
+class SuspendAsked(_Record, frozen=True, tag=True):
+    """A person wants a job to stand still."""
+
+    job: JobId
+
+
+class ResumeAsked(_Record, frozen=True, tag=True):
+    """A person wants a job that stands still to go on."""
+
+    job: JobId
+
+
+class QueueChanged(_Record, frozen=True, tag=True):
+    """A queue is as it says from now on."""
+
+    queue: QueueSpec
+
+
+class LimitChanged(_Record, frozen=True, tag=True):
+    """A shared limit is as it says from now on."""
+
+    limit: LimitSpec
+
+
+class PolicyChanged(_Record, frozen=True, tag=True):
+    """Decisions follow this policy from now on."""
+
+    policy: PolicySpec
+
+
+# --- from engines ------------------------------------------------------------------------------
+
+
+class NodeAdded(_Record, frozen=True, tag=True):
+    """A node joined, or an existing one has new words. `node` is its number for ever."""
+
+    node: NodeId
+    spec: NodeSpec
+
+
+class NodeRemoved(_Record, frozen=True, tag=True):
+    """A node is gone for good."""
+
+    node: NodeId
+
+
+class NodeQuiet(_Record, frozen=True, tag=True):
+    """The engine has not heard of a node since `since_us`. Whether it is lost is decided by the lease."""
+
+    node: NodeId
+    since_us: int
+
+
+class NodeHeard(_Record, frozen=True, tag=True):
+    """A node is heard of (again), with the tasks that run there."""
+
+    node: NodeId
+    running: tuple[TaskRef, ...] = ()
+
+
+class NodeDrained(_Record, frozen=True, tag=True):
+    """Nothing new is to be placed on a node (`drained`), or again (not `drained`)."""
+
+    node: NodeId
+    drained: bool = True
+
+
+class DevicesChanged(_Record, frozen=True, tag=True):
+    """Exactly these devices of a node are unhealthy: nothing new is placed on them."""
+
+    node: NodeId
+    unhealthy: tuple[int, ...] = ()
+
+
+class TaskStarted(_Record, frozen=True, tag=True):
+    """A task's process runs."""
+
+    task: TaskRef
+
+
+class TaskEnded(_Record, frozen=True, tag=True):
+    """A task and all its processes are gone, its grant is free.
+
+    `exit_code` is None where nobody saw it end; `error` says why it could not start.
+    """
+
+    task: TaskRef
+    exit_code: int | None = None
+    error: str = ""
+
+
+class ControllerStarted(_Record, frozen=True, tag=True):
+    """A controller took over: every node has a full lease from here."""
+
+
+# --- decided -----------------------------------------------------------------------------------
+
+
+class NodeLost(_Record, frozen=True, tag=True):
+    """The lease of a node ran out: its tasks are lost, its capacity is gone until it is heard of again."""
+
+    node: NodeId
+
+
+class Joined(_Record, frozen=True, tag=True):
+    """A job stands in the line as a member of a class. Its reasons are the class's."""
+
+    job: JobId
+    cls: ClassId
+
+
+class ClassWaits(_Record, frozen=True, tag=True):
+    """Why the jobs of a class wait, from now on."""
+
+    cls: ClassId
+    reasons: tuple[Reason, ...]
+
+
+class JobWaits(_Record, frozen=True, tag=True):
+    """Why one job waits, from now on, other than for its class's reasons."""
+
+    job: JobId
+    reasons: tuple[Reason, ...]
+
+
+class Reserved(_Record, frozen=True, tag=True):
+    """A waiting job is promised these grants at `start_us`; no grants: the promise is over."""
+
+    job: JobId
+    start_us: int
+    grants: tuple[Grant, ...]
+
+
+class Started(_Record, frozen=True, tag=True):
+    """An attempt holds its grants and is being started."""
+
+    job: JobId
+    attempt: int
+    grants: tuple[Grant, ...]
+    cause: Reason
+
+
+class Stopping(_Record, frozen=True, tag=True):
+    """The intent to stop an attempt, recorded before anyone is told: how it will have ended, and why."""
+
+    job: JobId
+    attempt: int
+    end: End
+    cause: Reason
+
+
+class Paused(_Record, frozen=True, tag=True):
+    """An attempt stands still (`paused`) or goes on (not `paused`); it keeps its grants."""
+
+    job: JobId
+    attempt: int
+    paused: bool
+
+
+class AttemptEnded(_Record, frozen=True, tag=True):
+    """The last grant of an attempt is free."""
+
+    job: JobId
+    attempt: int
+    end: End
+    cause: Reason
+
+
+class Requeued(_Record, frozen=True, tag=True):
+    """A job is pending again and may start from `not_before_us` on."""
+
+    job: JobId
+    not_before_us: int
+    cause: Reason
+
+
+class Ended(_Record, frozen=True, tag=True):
+    """A job reached a terminal state."""
+
+    job: JobId
+    state: State
+    reason: Reason | None = None
+
+
+Input = (
+    Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | QueueChanged | LimitChanged | PolicyChanged
+    | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | DevicesChanged | TaskStarted | TaskEnded
+    | ControllerStarted
+)  # fmt: skip
+Decided = (
+    NodeLost | Joined | ClassWaits | JobWaits | Reserved | Started | Stopping | Paused | AttemptEnded | Requeued | Ended
+)
+Record = Input | Decided

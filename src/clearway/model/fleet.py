@@ -1,0 +1,87 @@
+"""The nouns of machines: nodes and their devices."""
+
+from __future__ import annotations
+
+import msgspec
+
+PLENTY = 2**60
+"""Capacity of a resource that a node does not mention: more than any demand, and its sums still fit 64 bits."""
+
+
+class NodeSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A machine. Units as in Demand; `gpu_memory` is bytes per device; islands are lists of device numbers."""
+
+    name: str
+    cpus: int = PLENTY
+    memory: int = PLENTY
+    disk: int = PLENTY
+    bandwidth: int = PLENTY
+    gpus: int = 0
+    gpu_model: str = ""
+    gpu_memory: int = PLENTY
+    resources: tuple[tuple[str, int], ...] = ()
+    links: tuple[tuple[int, ...], ...] = ()
+    pcie: tuple[tuple[int, ...], ...] = ()
+    numa: tuple[tuple[int, ...], ...] = ()
+    rack: str = ""
+    zone: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    taints: tuple[str, ...] = ()
+    price_micros: int = 0
+    spot: bool = False
+    holds: tuple[str, ...] = ()
+    counted_only: bool = False
+
+    def label(self, key: str) -> str | None:
+        """Return the value of a label; rack, zone, name and GPU model are labels too."""
+        for k, v in self.labels:
+            if k == key:
+                return v
+        own = {"rack": self.rack, "zone": self.zone, "name": self.name, "gpu_model": self.gpu_model}
+        return own.get(key) or None
+
+
+class QueueSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A queue.
+
+    Amounts by resource: gpus, cpus and bandwidth in thousandths, memory and disk in bytes, others counts.
+    """
+
+    name: str
+    parent: str = ""
+    guarantee: tuple[tuple[str, int], ...] = ()
+    limit: tuple[tuple[str, int], ...] = ()
+    weight: int = 1
+    borrow: bool = True
+    lend: bool = True
+    order: tuple[str, ...] = ()
+    limit_per_user: tuple[tuple[str, int], ...] = ()
+    defaults: bytes = b"{}"
+    """Job words for jobs that do not say, as JSON text: they are read together with the job's own words."""
+
+
+class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A shared limit: so many jobs that use it may run at once."""
+
+    name: str
+    slots: int
+
+
+class PolicySpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What decides. Words as in SPEC's policy; durations in microseconds."""
+
+    order: tuple[str, ...] = ("priority", "fifo")
+    backfill: str = "easy"
+    estimate: str = "user"
+    preempt: tuple[str, ...] = ()
+    priority_inheritance: bool = False
+    score: tuple[tuple[str, int], ...] = (("affinity", 1), ("fragmentation", 1), ("topology", 1))
+    fairness_measure: str = "gpu"
+    half_life_us: int | None = None
+    min_runtime_us: int = 0
+    calm_us: int = 60_000_000
+    time_slice_us: int | None = None
+    reservation_timeout_us: int | None = None
+    fallback: str = "fifo"
+    lease_us: int = 30_000_000
+    share_memory: str = "stated"

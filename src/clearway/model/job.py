@@ -1,0 +1,115 @@
+"""The nouns of work: what a task asks for, and what a user submits."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clearway.model.values import SECOND_US
+
+WHOLE = 1000
+"""A whole device in milli-GPU."""
+
+
+class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What one task asks for on one node. Equal demands are one and the same to the core.
+
+    `gpus` whole devices, or `share` milli-GPU of one device; `gpu_memory` bytes on each device
+    (with neither `gpus` nor `share`: a memory share of one device). `cpus` and `bandwidth` are
+    thousandths of a CPU and of a Gbit/s; `memory` and `disk` bytes; `resources` whole counts by name.
+    `gpu_models` is in order of preference, empty for any.
+    """
+
+    gpus: int = 0
+    share: int = 0
+    gpu_memory: int = 0
+    cpus: int = 0
+    memory: int = 0
+    disk: int = 0
+    bandwidth: int = 0
+    resources: tuple[tuple[str, int], ...] = ()
+    gpu_models: tuple[str, ...] = ()
+    nodes: tuple[tuple[str, str], ...] = ()
+    tolerates: tuple[str, ...] = ()
+    spot: str = "allow"
+
+    @property
+    def one_device(self) -> bool:
+        """Whether it asks for a part of one device, by share or by memory."""
+        return self.gpus == 0 and (self.share > 0 or self.gpu_memory > 0)
+
+    @property
+    def milli_gpus(self) -> int:
+        """Device time asked for, in milli-GPU."""
+        return self.gpus * WHOLE + self.share
+
+
+class Role(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A kind of tasks of a job: `tasks` of them, nothing runs below `min_tasks`."""
+
+    name: str = "task"
+    tasks: int = 1
+    min_tasks: int = 1
+    demand: Demand = Demand()
+    one_per_node: bool = False
+
+
+class Checkpoint(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """How a job saves its work: `every` bounds what a stop loses, `signal` and `grace` how it is asked to stop."""
+
+    every_us: int = 0
+    signal: str = "SIGTERM"
+    grace_us: int = 10 * SECOND_US
+    on_stop: bool = False
+    write_time_us: int = 0
+
+
+class Pin(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A place that a scenario fixes for attempt 1."""
+
+    node: str
+    devices: tuple[int, ...] = ()
+
+
+class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All the words of a job, read and checked. SPEC's words with units added; None means not said."""
+
+    name: str
+    roles: tuple[Role, ...] = (Role(),)
+    queue: str = "default"
+    priority: int = 0
+    run: tuple[str, ...] = ()
+    shell: bool = False
+    workdir: str = ""
+    env: tuple[tuple[str, str], ...] = ()
+    uses: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    time_limit_us: int | None = None
+    time_estimate_us: int | None = None
+    start_deadline_us: int | None = None
+    deadline_us: int | None = None
+    on_deadline: str = "report"
+    preemptible: bool = True
+    checkpoint: Checkpoint = Checkpoint()
+    max_retries: int = 0
+    retry_backoff_us: int = 2 * SECOND_US
+    retry_backoff_max_us: int = 300 * SECOND_US
+    retry_jitter: str = "none"
+    retry_window_us: int | None = None
+    max_losses: int = 10
+    idempotency_key: str = ""
+    user: str = ""
+    tenant: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    pin: Pin | None = None
+
+    @property
+    def estimate_us(self) -> int | None:
+        """How long the user says it runs: the estimate, else the limit, else unknown."""
+        if self.time_estimate_us is None or self.time_limit_us is None:
+            return self.time_limit_us if self.time_estimate_us is None else self.time_estimate_us
+        return min(self.time_estimate_us, self.time_limit_us)
+
+    @property
+    def milli_gpus(self) -> int:
+        """Device time of all its tasks together, in milli-GPU."""
+        return sum(r.tasks * r.demand.milli_gpus for r in self.roles)

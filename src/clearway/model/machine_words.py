@@ -1,0 +1,248 @@
+"""The words of fleets, queues, shared limits and policies."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from clearway.model import values as v
+from clearway.model.errors import InputError
+from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.words import JOB_WORDS, Word, check_keys, named, read_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MICROS = 10**6  # money is counted in millionths
+MAX_MONEY = 10**9
+
+
+def _islands(field: str, value: object) -> tuple[tuple[int, ...], ...]:
+    if not isinstance(value, list | tuple):
+        raise InputError(field, value, "a list of lists of device numbers")
+    found = []
+    for island in value:
+        if not isinstance(island, list | tuple):
+            raise InputError(field, value, "a list of lists of device numbers")
+        found.append(tuple(sorted(v.count(field, n) for n in island)))
+    if len({n for island in found for n in island}) < sum(map(len, found)):
+        raise InputError(field, value, "each device is in at most one of the lists")
+    return tuple(found)
+
+
+def _money(field: str, value: object) -> int:
+    exact = v.number(field, value, "an amount of money >= 0")
+    if exact > MAX_MONEY:
+        raise InputError(field, value, f"at most {MAX_MONEY}")
+    return round(exact * MICROS)
+
+
+def _whole_gpus(field: str, value: object) -> int:
+    milli = v.gpus(field, value)
+    if milli % v.MILLI:
+        raise InputError(field, value, "a node has a whole number of devices")
+    return v.count(field, milli // v.MILLI, 0, 1024)
+
+
+NODE_WORDS: dict[str, Word] = {
+    "name": Word(v.name, "text", "name of the node"),
+    "count": Word(v.count, "number", "so many like nodes: name-0, name-1, .."),
+    "cpus": Word(v.milli, "number", "CPUs"),
+    "memory": Word(v.size, "text", "memory"),
+    "disk": Word(v.size, "text", "disk"),
+    "bandwidth": Word(v.milli, "number", "network bandwidth in Gbit/s"),
+    "gpus": Word(_whole_gpus, "number", "number of devices"),
+    "gpu_model": Word(v.name, "text", "model of its devices"),
+    "gpu_memory": Word(v.size, "text", "memory per device"),
+    "resources": Word(v.counts, "map", "other countable resources"),
+    "links": Word(_islands, "nested", "NVLink islands of its devices"),
+    "pcie": Word(_islands, "nested", "devices under one PCIe switch"),
+    "numa": Word(_islands, "nested", "devices by NUMA side"),
+    "rack": Word(v.name, "text", "rack"),
+    "zone": Word(v.name, "text", "zone"),
+    "labels": Word(v.pairs, "map", "labels"),
+    "taints": Word(v.names, "names", "taints that a job must tolerate"),
+    "price": Word(_money, "number", "money per hour"),
+    "spot": Word(v.flag, "flag", "whether the provider may take it away"),
+    "holds": Word(v.names, "names", "data, images or models on its disk"),
+}
+
+
+def read_nodes(raw: Mapping[str, object]) -> list[NodeSpec]:
+    """Read one entry of `fleet.nodes`; with `count` it stands for several nodes."""
+    given = read_words(named("node", raw), raw, NODE_WORDS)
+    if "name" not in given:
+        raise InputError("name", None, "every node has a name", "fleet.nodes")
+    count = given.pop("count", None)
+    given["price_micros"] = given.pop("price", 0)
+    _check_devices(given)
+    if count is None:
+        return [NodeSpec(**given)]
+    return [NodeSpec(**{**given, "name": f"{given['name']}-{i}"}) for i in range(count)]
+
+
+def _check_devices(given: dict[str, Any]) -> None:
+    for word in ("links", "pcie", "numa"):
+        for island in given.get(word, ()):
+            for n in island:
+                if n >= given.get("gpus", 0):
+                    raise InputError(
+                        word, n, f"a device number below gpus ({given.get('gpus', 0)})", f"node {given['name']}"
+                    )
+
+
+_AMOUNTS = {
+    "gpus": v.milli,
+    "cpus": v.milli,
+    "bandwidth": v.milli,
+    "memory": v.size,
+    "disk": v.size,
+    "gpu_memory": v.size,
+}
+
+
+def _amounts(field: str, value: object) -> tuple[tuple[str, int], ...]:
+    """Amounts by resource; custom ones stand beside the others or inside `resources`."""
+    if not isinstance(value, dict):
+        raise InputError(field, value, "a map of resources to amounts")
+    custom = v.counts(f"{field}.resources", value.get("resources", {}))
+    plain = {v.name(field, k): x for k, x in value.items() if k != "resources"}
+    found = {k: _AMOUNTS.get(k, v.count)(f"{field}.{k}", x) for k, x in plain.items()}
+    return tuple(sorted({**found, **dict(custom)}.items()))
+
+
+def _order(field: str, value: object) -> tuple[str, ...]:
+    names = v.names(field, value)
+    if not names:
+        raise InputError(field, value, "at least one order")
+    return names
+
+
+def _defaults(field: str, value: object) -> bytes:
+    read_words(field, value, JOB_WORDS)
+    return json.dumps(
+        value, sort_keys=True, default=str
+    ).encode()  # YAML gives times as objects; as ISO text they read back
+
+
+QUEUE_WORDS: dict[str, Word] = {
+    "name": Word(v.name, "text", "name of the queue"),
+    "parent": Word(v.name, "text", "queue above it"),
+    "guarantee": Word(_amounts, "map", "what it can claim back from borrowers"),
+    "limit": Word(_amounts, "map", "what it never exceeds"),
+    "weight": Word(v.count, "number", "share of what is left over; 0: only when nobody else waits"),
+    "borrow": Word(v.flag, "flag", "whether it may go beyond its guarantee"),
+    "lend": Word(v.flag, "flag", "whether others may use what it leaves idle"),
+    "order": Word(_order, "names", "order inside the queue"),
+    "limit_per_user": Word(_amounts, "map", "what one user never exceeds in it"),
+    "defaults": Word(_defaults, "nested", "job words for jobs that do not say"),
+}
+
+
+def read_queue(raw: Mapping[str, object]) -> QueueSpec:
+    """Read one queue."""
+    given = read_words(named("queue", raw), raw, QUEUE_WORDS)
+    if "name" not in given:
+        raise InputError("name", None, "every queue has a name", "queues")
+    if given.get("parent") == given["name"]:
+        raise InputError("parent", given["parent"], "another queue than itself", f"queue {given['name']}")
+    return QueueSpec(**given)
+
+
+LIMIT_WORDS: dict[str, Word] = {
+    "name": Word(v.name, "text", "name of the limit"),
+    "slots": Word(v.count, "number", "so many jobs may hold it at once"),
+}
+
+
+def read_limit(raw: Mapping[str, object]) -> LimitSpec:
+    """Read one shared limit."""
+    given = read_words(named("limit", raw), raw, LIMIT_WORDS)
+    if "name" not in given or "slots" not in given:
+        raise InputError("limits", dict(raw), "{name: .., slots: n}")
+    return LimitSpec(given["name"], given["slots"])
+
+
+def _half_life(field: str, value: object) -> int | None:
+    return None if value == "none" else v.duration(field, value)
+
+
+def _measure(field: str, value: object) -> str:
+    return v.choice(field, value, ("gpu", "dominant"))
+
+
+def _fairness(field: str, value: object) -> dict[str, Any]:
+    return read_words(field, value, FAIRNESS_WORDS)
+
+
+def _scores(field: str, value: object) -> tuple[tuple[str, int], ...]:
+    if not isinstance(value, dict):
+        raise InputError(field, value, "a map of score names to whole weights")
+    return tuple(sorted((v.name(field, k), v.count(f"{field}.{k}", x)) for k, x in value.items()))
+
+
+def _backfill(field: str, value: object) -> str:
+    return v.choice(field, value, ("none", "easy", "conservative"))
+
+
+def _estimate(field: str, value: object) -> str:
+    return v.choice(field, value, ("user", "forecast", "oracle"))
+
+
+def _causes(field: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise InputError(field, value, "a list of causes: priority, reclaim, fair, time_slice")
+    return tuple(v.choice(field, c, ("priority", "reclaim", "fair", "time_slice")) for c in value)
+
+
+def _share_memory(field: str, value: object) -> str:
+    return v.choice(field, value, ("stated", "proportional"))
+
+
+def _lease(field: str, value: object) -> int:
+    us = v.duration(field, value)
+    if us == 0:
+        raise InputError(field, value, "longer than 0 s")
+    return us
+
+
+FAIRNESS_WORDS: dict[str, Word] = {
+    "measure": Word(_measure, "text", "gpu or dominant"),
+    "half_life": Word(_half_life, "text", "how fast past use is forgotten, or none"),
+}
+POLICY_WORDS: dict[str, Word] = {
+    "order": Word(_order, "names", "orders, compared in turn"),
+    "backfill": Word(_backfill, "text", "none, easy or conservative"),
+    "estimate": Word(_estimate, "text", "where run times come from: user, forecast or oracle"),
+    "preempt": Word(_causes, "names", "causes that may stop a job; none: never"),
+    "priority_inheritance": Word(v.flag, "flag", "what an urgent job waits for becomes urgent"),
+    "fairness": Word(_fairness, "nested", "measure (gpu or dominant) and half_life of past use"),
+    "score": Word(_scores, "map", "weights of the parts of a place's score"),
+    "min_runtime": Word(v.duration, "text", "a job is not preempted before it has run so long"),
+    "calm": Word(v.duration, "text", "nor twice within this time"),
+    "time_slice": Word(v.duration, "text", "quantum where preempt has time_slice"),
+    "reservation_timeout": Word(v.duration, "text", "a reservation unused so long after its time is made anew"),
+    "fallback": Word(v.name, "text", "order used where a learned or forecast rule fails"),
+    "lease": Word(_lease, "text", "a node not heard of for so long is lost"),
+    "share_memory": Word(_share_memory, "text", "stated, or proportional: a share holds its part of the memory"),
+}
+_POLICY_TIMES = ("min_runtime", "calm", "time_slice", "reservation_timeout", "lease")
+
+
+def read_policy(raw: Mapping[str, object]) -> PolicySpec:
+    """Read a policy given as words; names of orders and scores are checked where the rules are known."""
+    given = read_words("policy", raw, POLICY_WORDS)
+    for word in _POLICY_TIMES:
+        if word in given:
+            given[f"{word}_us"] = given.pop(word)
+    fairness = given.pop("fairness", {})
+    if "measure" in fairness:
+        given["fairness_measure"] = fairness["measure"]
+    if "half_life" in fairness:
+        given["half_life_us"] = fairness["half_life"]
+    return PolicySpec(**given)
+
+
+__all__ = [
+    "NODE_WORDS", "POLICY_WORDS", "QUEUE_WORDS", "check_keys", "read_limit", "read_nodes", "read_policy", "read_queue",
+]  # fmt: skip

@@ -1,0 +1,61 @@
+"""Typed reasons: why a job waits, started, stopped or was refused. Shells put them into words."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+Fact = int | str
+
+
+class Code(StrEnum):
+    """What kind of reason it is. Each code has its sentence in `observe.words` and its page in docs/reasons."""
+
+    # why a job waits
+    NO_CAPACITY = "no-capacity"
+    NEVER_FITS = "never-fits"
+    BEHIND = "behind"
+    RESERVATION = "reservation"
+    QUEUE_LIMIT = "queue-limit"
+    SLOTS = "slots"
+    AFTER = "after"
+    RETRY_DELAY = "retry-delay"
+    NOT_CONSIDERED = "not-considered"
+    # why an attempt started
+    PLACED = "placed"
+    BACKFILLED = "backfilled"
+    # why an attempt or a job ended or was refused
+    EXITED = "exited"
+    CANCELLED = "cancelled"
+    TIME_LIMIT = "time-limit"
+    DEADLINE = "deadline"
+    START_DEADLINE = "start-deadline"
+    NODE_LOST = "node-lost"
+    GANG_BROKEN = "gang-broken"
+    START_FAILED = "start-failed"
+    EXIT_UNKNOWN = "exit-unknown"
+    RETRIES_USED_UP = "retries-used-up"
+    LOSSES_USED_UP = "losses-used-up"
+    RETRY_WINDOW = "retry-window"
+    DEPENDENCY = "dependency"
+    BAD_VALUE = "bad-value"
+
+
+class Reason(msgspec.Struct, frozen=True, gc=False):
+    """A code and its facts, sorted by name. Facts are amounts (integers in the model's units) and names."""
+
+    code: Code
+    facts: tuple[tuple[str, Fact], ...] = ()
+
+    def get(self, key: str, default: Fact = "") -> Fact:
+        """Return one fact."""
+        for k, v in self.facts:
+            if k == key:
+                return v
+        return default
+
+
+def because(code: Code, **facts: Fact) -> Reason:
+    """Return a reason; facts in a fixed order, so that equal reasons are equal."""
+    return Reason(code, tuple(sorted(facts.items())))

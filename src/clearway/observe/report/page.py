@@ -1,0 +1,144 @@
+"""The comparison as one HTML file that needs nothing else: no script, no font, no request."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from clearway.observe.report.colours import OTHER, policy_class, queue_classes
+from clearway.observe.report.meanings import MEANINGS
+from clearway.observe.report.numbers import plain, seconds
+from clearway.observe.report.plot_gantt import gantt_plot
+from clearway.observe.report.plot_pairs import pairs_plot
+from clearway.observe.report.plot_sizes import sizes_plot
+from clearway.observe.report.plot_use import capacity_words, use_plot
+from clearway.observe.report.plot_waiting import waiting_plot
+from clearway.observe.report.style import style
+from clearway.observe.report.tables import policies, queues
+from clearway.observe.report.terminal import largest_queues
+from clearway.sim.results.outcome import labels
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clearway.sim.results.outcome import Comparison
+
+SECOND_US = 1_000_000
+
+
+def page(comparison: Comparison) -> str:
+    """Return the page."""
+    names = labels(comparison.outcomes)
+    classes = queue_classes(largest_queues(comparison))
+    to_us = max(1, *(o.virtual_us for o in comparison.outcomes))
+    body = [
+        _head(comparison),
+        policies(comparison, names),
+        _differences(comparison, names),
+        _use(comparison, names, classes, to_us),
+        _waiting(comparison, names, to_us),
+        _sizes(comparison, names),
+        _gantt(comparison, names, classes),
+        queues(comparison, names, classes),
+        _meanings(),
+    ]
+    title = f"{escape(comparison.workload)}: {escape(', '.join(names))}"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{style()}</style></head><body><main>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def _head(comparison: Comparison) -> str:
+    first = comparison.outcomes[0]
+    jobs, span = plain(first.figures["jobs"]), seconds(first.virtual_us / SECOND_US)
+    load = "" if comparison.load == 1 else f", arrivals {comparison.load:g} times as fast"
+    lead = (
+        f"{jobs} jobs over {span} on {comparison.fleet}{load}. "
+        "Replayed by the scheduler that runs live, in virtual time."
+    )
+    partial = '<p class="partial">Partial: interrupted. The figures hold for what had finished by then.</p>'
+    notes = "".join(f"<li>{escape(words)}</li>" for words in (*comparison.damage, *comparison.notes))
+    return (
+        f"<h1>{escape(comparison.workload)} under {_count(len(comparison.outcomes))}</h1>"
+        f'<p class="lead">{escape(lead)}</p>{"" if comparison.complete else partial}'
+        f"{f'<ul>{notes}</ul>' if notes else ''}"
+    )
+
+
+def _count(policies: int) -> str:
+    return "one policy" if policies == 1 else f"{policies} policies"
+
+
+def _section(title: str, words: str, content: str) -> str:
+    return f'<section><h2>{title}</h2><p class="soft">{words}</p>{content}</section>'
+
+
+def _key(entries: Sequence[tuple[str, str]]) -> str:
+    marks = "".join(f'<span><i class="{cls}"></i>{escape(name)}</span>' for name, cls in entries)
+    return f'<div class="key">{marks}</div>'
+
+
+def _policy_key(names: Sequence[str]) -> str:
+    return _key([(name, policy_class(i)) for i, name in enumerate(names)]) if len(names) > 1 else ""
+
+
+def _queue_key(classes: Mapping[str, str]) -> str:
+    entries = [(name, cls) for name, cls in classes.items() if cls != "qx"]
+    rest = len(classes) - len(entries)
+    return _key([*entries, (f"{OTHER} ({rest} queues)", "qx")] if rest else entries) if len(classes) > 1 else ""
+
+
+def _differences(comparison: Comparison, names: Sequence[str]) -> str:
+    found = [d for d in comparison.differences.values() if d["jobs"]]
+    if not found:
+        return ""
+    words = (
+        f"The same jobs, paired: mean difference from {escape(names[0])}, with the interval that holds 95 % of "
+        f"{found[0]['blocks']} resampled {found[0]['block']}s. Left of the line is better."
+    )
+    plot = pairs_plot(comparison.differences, names)
+    return _section("Differences", words, f'<div class="card"><figure>{plot}</figure></div>')
+
+
+def _use(comparison: Comparison, names: Sequence[str], classes: Mapping[str, str], to_us: int) -> str:
+    first = comparison.outcomes[0]
+    cards = "".join(
+        f'<div class="card"><h3><i class="{policy_class(i)}"></i>{escape(name)}</h3>'
+        f"<figure>{use_plot(outcome, classes, to_us)}</figure></div>"
+        for i, (outcome, name) in enumerate(zip(comparison.outcomes, names, strict=True))
+    )
+    words = f"What jobs of each queue held. The dotted line is the fleet: {capacity_words(first)}."
+    return _section("Use over time", words, _queue_key(classes) + cards)
+
+
+def _waiting(comparison: Comparison, names: Sequence[str], to_us: int) -> str:
+    plot = waiting_plot(comparison.outcomes, names, to_us)
+    content = f'<div class="card">{_policy_key(names)}<figure>{plot}</figure></div>'
+    return _section("Waiting over time", "Jobs that have entered and hold nothing yet.", content)
+
+
+def _sizes(comparison: Comparison, names: Sequence[str]) -> str:
+    unit = "GPUs" if comparison.unit == "gpus" else "CPUs"
+    words = f"By {unit} of the whole job: the large dot is the median wait, the small one the 95th percentile."
+    plot = sizes_plot(comparison.outcomes, names)
+    return _section("Wait by size", words, f'<div class="card">{_policy_key(names)}<figure>{plot}</figure></div>')
+
+
+def _gantt(comparison: Comparison, names: Sequence[str], classes: Mapping[str, str]) -> str:
+    cards = "".join(
+        f'<div class="card"><h3><i class="{policy_class(i)}"></i>{escape(name)}</h3>'
+        f"<figure>{gantt_plot(outcome.excerpt, classes)}</figure></div>"
+        for i, (outcome, name) in enumerate(zip(comparison.outcomes, names, strict=True))
+        if outcome.excerpt.bars
+    )
+    words = (
+        "An excerpt around the moment when most jobs waited, in the colours of the queues. Rest on a bar for its job."
+    )
+    return _section("Who held what", words, _queue_key(classes) + cards) if cards else ""
+
+
+def _meanings() -> str:
+    entries = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in MEANINGS)
+    return f"<section><h2>What the figures mean</h2><dl>{entries}</dl></section>"

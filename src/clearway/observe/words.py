@@ -1,0 +1,331 @@
+"""Typed reasons in plain English: one table from each code to the function that words it.
+
+Facts may be missing (an older journal knew fewer); a sentence is then shorter, never wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.model.job import WHOLE
+from clearway.model.reasons import Code, Reason
+from clearway.observe import amounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Facts(NamedTuple):
+    """The facts of one reason, read by type; `moment` puts a time of the driver's clock into words."""
+
+    reason: Reason
+    moment: Callable[[int], str]
+
+    def has(self, key: str) -> bool:
+        """Whether the fact is there."""
+        return any(k == key for k, _ in self.reason.facts)
+
+    def number(self, key: str) -> int:
+        """Return a fact that is a number; 0 where it is missing."""
+        value = self.reason.get(key, 0)
+        return value if isinstance(value, int) else 0
+
+    def name(self, key: str, missing: str = "?") -> str:
+        """Return a fact that is a name, with unprintable characters escaped."""
+        return escaped(str(self.reason.get(key, missing)))
+
+    def time(self, key: str) -> str:
+        """Return a fact that is a moment, in words."""
+        return self.moment(self.number(key))
+
+    def span(self, key: str) -> str:
+        """Return a fact that is a duration, in words."""
+        return amounts.duration(self.number(key))
+
+
+def sentence(reason: Reason, moment: Callable[[int], str] = amounts.seconds) -> str:
+    """Return a reason as one plain English sentence without a full stop.
+
+    `moment` words a time of the driver's clock (microseconds); the default counts seconds from 0.
+    """
+    return _SENTENCES[reason.code](Facts(reason, moment))
+
+
+def escaped(text: str) -> str:
+    """Return a name that is safe to show: control characters and the like as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+# --- what is asked for ---------------------------------------------------------------------------
+
+
+def needs(reason: Reason) -> dict[str, float]:
+    """Return what one task asks for by SPEC's words, in their units (GPUs, CPUs, bytes); empty where it is not said."""
+    found: dict[str, float] = {}
+    for key, value in reason.facts:
+        if not isinstance(value, int):
+            continue
+        if key in ("gpus", "share"):
+            found["gpus"] = found.get("gpus", 0) + _plain(value)
+        elif key in ("cpus", "bandwidth"):
+            found[key] = _plain(value)
+        elif key in ("gpu_memory", "memory", "disk") or key.startswith("res."):
+            found[key.removeprefix("res.")] = value
+    return found
+
+
+def _plain(thousandths: int) -> float:
+    return thousandths // 1000 if thousandths % 1000 == 0 else thousandths / 1000
+
+
+def _asked(f: Facts) -> str:
+    parts = [*_asked_devices(f), *_asked_others(f)]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts or ["a place"])
+
+
+def _asked_devices(f: Facts) -> list[str]:
+    of = f" of model {_either(f.name('models'))}" if f.has("models") else ""
+    memory = amounts.size(f.number("gpu_memory"))
+    held = f" with {memory} of GPU memory each" if f.has("gpu_memory") else ""
+    if f.number("gpus"):
+        return [f"{_count(f.number('gpus'), 'GPU')}{of}{held}"]
+    if f.number("share"):
+        return [f"{amounts.thousandths(f.number('share'))} of one GPU device{of}{held.removesuffix(' each')}"]
+    if f.has("gpu_memory"):
+        return [f"{memory} of GPU memory on one device{of}"]
+    return []
+
+
+def _asked_others(f: Facts) -> list[str]:
+    found = [_count(f.number("cpus"), "CPU")] if f.number("cpus") else []
+    found += [f"{amounts.size(f.number(k))} of {k}" for k in ("memory", "disk") if f.number(k)]
+    found += [f"{amounts.thousandths(f.number('bandwidth'))} Gbit/s of bandwidth"] if f.number("bandwidth") else []
+    return found + [f"{v} {escaped(k[4:])}" for k, v in f.reason.facts if k.startswith("res.")]
+
+
+def _count(milli: int, noun: str) -> str:
+    return f"{amounts.thousandths(milli)} {noun}{'' if milli == WHOLE else 's'}"
+
+
+def _either(names: str) -> str:
+    return " or ".join(names.split(", "))
+
+
+# --- why it waits ----------------------------------------------------------------------------------
+
+_SHORT: dict[str, str] = {
+    "wrong_model": "with another GPU model",
+    "wrong_label": "without the label",
+    "wrong_spot": "wrong as to spot",
+    "tainted": "with a taint that it does not tolerate",
+    "drained": "drained",
+    "down": "not heard of",
+    "unhealthy": "with unhealthy devices",
+    "too_small": "too small even when empty",
+    "short_gpus": "with too few GPUs free",
+    "short_share": "with no device that has enough of it free",
+    "short_gpu_memory": "with no device that has enough GPU memory free",
+    "short_cpus": "with too few CPUs free",
+    "short_memory": "with too little memory free",
+    "short_disk": "with too little disk free",
+    "short_bandwidth": "with too little bandwidth free",
+}
+"""How nodes fail, by the name of the fact that counts them."""
+
+_NAMED = {"wrong_label": "wants", "tainted": "taints", "wrong_spot": "spot"}
+_CUSTOM = "short_res_"  # and the name of the resource
+
+
+def _failing(f: Facts) -> str:
+    found = []
+    for key, phrase in _SHORT.items():
+        if f.number(key):
+            named = f" {f.name(_NAMED[key])}" if key in _NAMED and f.has(_NAMED[key]) else ""
+            found.append(f"{f.number(key)} {phrase}{named}")
+    for key, value in f.reason.facts:
+        if key.startswith(_CUSTOM):
+            found.append(f"{value} with too little {escaped(key.removeprefix(_CUSTOM))} free")
+    if not found:
+        return ""
+    of = f.number("nodes")
+    start = f"; {of} node{'' if of == 1 else 's'}: " if of else "; nodes: "
+    return start + ", ".join(found)
+
+
+def _demand(f: Facts) -> str:
+    tasks, role = f.number("tasks"), f"; role {f.name('role')}" if f.has("role") else ""
+    where = f"on its pinned node {f.name('pin')}" if f.has("pin") else "on one node"
+    if tasks > 1:
+        return f"needs {tasks} tasks at once, each with {_asked(f)} {where}{role}; {f.number('fit')} of them fit now"
+    return f"needs {_asked(f)} {where}{role}"
+
+
+def _no_capacity(f: Facts) -> str:
+    free = ""
+    if f.has("most_free_gpus"):
+        where = f" on {f.name('best_node')}" if f.has("best_node") else " on any node"
+        free = f", {amounts.thousandths(f.number('most_free_gpus'))} free{where}"
+    return f"{_demand(f)}{free}{_failing(f)}"
+
+
+def _never_fits(f: Facts) -> str:
+    largest = ""
+    if f.has("largest_gpus"):
+        largest = f"; the largest node that it could use has {_count(f.number('largest_gpus'), 'GPU')}"
+    return f"no node can ever run it: {_demand(f)}{largest}{_failing(f)}"
+
+
+def _behind(f: Facts) -> str:
+    first = f.name("first") if f.reason.get("first") else "another job"
+    return f"waits behind {first}, which goes first on the nodes that it could use"
+
+
+def _reservation(f: Facts) -> str:
+    if not f.has("first"):
+        return f"has a reservation to start at {f.time('start_us')} on {f.name('node')}"
+    place = f" on {f.name('node')}" if f.has("node") else ""
+    return f"would delay the reservation of {f.name('first')} to start at {f.time('start_us')}{place}"
+
+
+def _resource(resource: str, amount: int) -> str:
+    noun = {"gpus": "GPU", "cpus": "CPU"}.get(resource)
+    if noun:
+        return _count(amount, noun)
+    if resource == "bandwidth":
+        return f"{amounts.thousandths(amount)} Gbit/s of bandwidth"
+    if resource in ("memory", "disk", "gpu_memory"):
+        return f"{amounts.size(amount)} of {resource.replace('_', ' ')}"
+    return f"{amount} {escaped(resource)}"
+
+
+def _queue_limit(f: Facts) -> str:
+    resource = str(f.reason.get("resource", "gpus"))
+    need, used, limit = (_resource(resource, f.number(k)) for k in ("need", "used", "limit"))
+    return f"needs {need}; queue {f.name('queue')} holds {used} and may hold at most {limit} (its limit)"
+
+
+def _slots(f: Facts) -> str:
+    held = f", held by {f.name('holders')}" if f.has("holders") else ""
+    return f"waits for a slot of the limit {f.name('limit')}: all {f.number('slots')} are in use{held}"
+
+
+def _after(f: Facts) -> str:
+    return f"waits for {f.name('jobs')} to succeed"
+
+
+def _retry_delay(f: Facts) -> str:
+    return f"retry {f.number('tries')} of {f.number('max_retries')} may start at {f.time('until_us')} (retry delay)"
+
+
+def _not_considered(_: Facts) -> str:
+    return "was not yet considered in this cycle; others went first"
+
+
+# --- why it started ----------------------------------------------------------------------------------
+
+
+def _placed(f: Facts) -> str:
+    return f"was next in order and fits on {f.name('nodes')}"
+
+
+def _backfilled(f: Facts) -> str:
+    promised = f"of {f.name('first')} at {f.time('start_us')}" if f.has("first") else "of others"
+    return f"fits on {f.name('nodes')} without touching the reservation {promised} (backfill)"
+
+
+# --- why it ended ------------------------------------------------------------------------------------
+
+
+def _exited(f: Facts) -> str:
+    return f"exited with code {f.number('exit_code')}"
+
+
+def _cancelled(f: Facts) -> str:
+    return f"was cancelled by {f.name('by')}" if f.reason.get("by") else "was cancelled"
+
+
+def _time_limit(f: Facts) -> str:
+    return f"ran for its time limit of {f.span('limit_us')}"
+
+
+def _deadline(f: Facts) -> str:
+    return f"had not succeeded by its deadline, {f.time('deadline_us')}"
+
+
+def _start_deadline(f: Facts) -> str:
+    return f"had not started by its start deadline, {f.span('limit_us')} after its submit"
+
+
+def _node_lost(f: Facts) -> str:
+    lease = f" for the lease of {f.span('lease_us')}" if f.has("lease_us") else ""
+    return f"node {f.name('node')} was lost: not heard of{lease}"
+
+
+def _gang_broken(f: Facts) -> str:
+    role = f" of role {f.name('role')}" if f.has("role") else ""
+    return f"only {f.number('left')} of at least {f.number('least')} tasks{role} were left, so the rest were stopped"
+
+
+def _start_failed(f: Facts) -> str:
+    return f"could not be started: {f.name('error', 'no error was told')}"
+
+
+def _exit_unknown(_: Facts) -> str:
+    return "ended while nobody saw it, so its exit code is unknown (counts as a loss)"
+
+
+def _retries_used_up(f: Facts) -> str:
+    tries, most = f.number("tries"), f.number("max_retries")
+    code = f"exited with code {f.number('exit_code')}; " if f.has("exit_code") else ""
+    return f"{code}failed {_times(tries)}, which uses up its retries (max_retries {most})"
+
+
+def _losses_used_up(f: Facts) -> str:
+    losses, most = f.number("losses"), f.number("max_losses")
+    node = f"node {f.name('node')} was lost; " if f.reason.get("node") else ""
+    return f"{node}it lost its place {_times(losses)}, more than it survives (max_losses {most})"
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
+
+
+def _retry_window(f: Facts) -> str:
+    return f"its retry window of {f.span('window_us')} after its first start is over"
+
+
+def _dependency(f: Facts) -> str:
+    return f"needs {f.name('job')} to succeed, which is {f.name('state', 'over')}"
+
+
+def _bad_value(f: Facts) -> str:
+    return f"{f.name('field')}: {f.name('value')} is refused: {f.name('rule')}"
+
+
+_SENTENCES: dict[Code, Callable[[Facts], str]] = {
+    Code.NO_CAPACITY: _no_capacity,
+    Code.NEVER_FITS: _never_fits,
+    Code.BEHIND: _behind,
+    Code.RESERVATION: _reservation,
+    Code.QUEUE_LIMIT: _queue_limit,
+    Code.SLOTS: _slots,
+    Code.AFTER: _after,
+    Code.RETRY_DELAY: _retry_delay,
+    Code.NOT_CONSIDERED: _not_considered,
+    Code.PLACED: _placed,
+    Code.BACKFILLED: _backfilled,
+    Code.EXITED: _exited,
+    Code.CANCELLED: _cancelled,
+    Code.TIME_LIMIT: _time_limit,
+    Code.DEADLINE: _deadline,
+    Code.START_DEADLINE: _start_deadline,
+    Code.NODE_LOST: _node_lost,
+    Code.GANG_BROKEN: _gang_broken,
+    Code.START_FAILED: _start_failed,
+    Code.EXIT_UNKNOWN: _exit_unknown,
+    Code.RETRIES_USED_UP: _retries_used_up,
+    Code.LOSSES_USED_UP: _losses_used_up,
+    Code.RETRY_WINDOW: _retry_window,
+    Code.DEPENDENCY: _dependency,
+    Code.BAD_VALUE: _bad_value,
+}

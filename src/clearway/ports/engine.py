@@ -1,0 +1,105 @@
+"""The port to whatever runs processes: this machine, a cluster, or a fake."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from clearway.model.events import TaskRef
+from clearway.model.fleet import NodeSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.model.actions import Action
+
+
+class TaskIsUp(msgspec.Struct, frozen=True, tag=True):
+    """A task's process runs."""
+
+    task: TaskRef
+
+
+class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
+    """A task and all its processes are gone. `exit_code` None: nobody saw the end. `error`: why it never ran."""
+
+    task: TaskRef
+    exit_code: int | None = None
+    error: str = ""
+
+
+class NodeIsUp(msgspec.Struct, frozen=True, tag=True):
+    """A node exists with these words and runs these tasks.
+
+    Sent at `open` for each node, and when one joins, comes back or changes.
+    """
+
+    spec: NodeSpec
+    running: tuple[TaskRef, ...] = ()
+    unhealthy: tuple[int, ...] = ()
+
+
+class NodeIsQuiet(msgspec.Struct, frozen=True, tag=True):
+    """Nothing was heard of a node for `quiet_us` microseconds now."""
+
+    node: str
+    quiet_us: int = 0
+
+
+class NodeIsGone(msgspec.Struct, frozen=True, tag=True):
+    """A node left for good."""
+
+    node: str
+
+
+Report = TaskIsUp | TaskIsGone | NodeIsUp | NodeIsQuiet | NodeIsGone
+
+
+class Inventory(msgspec.Struct, frozen=True):
+    """What an engine has when it is opened: every node with what runs there, and ends not yet acknowledged."""
+
+    nodes: tuple[NodeIsUp, ...]
+    gone: tuple[TaskIsGone, ...] = ()
+
+
+class Engine(Protocol):
+    """Starts and stops tasks on nodes, and tells what happened.
+
+    - `carry_out` never blocks for a task and raises nothing for one: what cannot be done comes back as a report.
+      A Launch for a task that runs or has run is not started again (same job, attempt, role, index). A Halt for a
+      task that is unknown or over answers with TaskIsGone again.
+    - A report is delivered at least once. TaskIsGone means that no process of the task is left.
+    - Tasks outlive the controller: after a crash, `open` on a new instance finds them.
+    """
+
+    def open(self) -> Inventory:
+        """Attach, and return what is there. Called once, before anything else."""
+        ...
+
+    def carry_out(self, actions: Sequence[Action]) -> None:
+        """Do what can be done of each action, in order."""
+        ...
+
+    def reports(self) -> list[Report]:
+        """Return what happened since the last call, oldest first; does not wait."""
+        ...
+
+    def wait(self, timeout_s: float) -> None:
+        """Return as soon as there may be a report, at the latest after `timeout_s`.
+
+        `wake` ends it from another thread.
+        """
+        ...
+
+    def wake(self) -> None:
+        """End a running `wait` at once."""
+        ...
+
+    def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
+        """Learn that the ends of these tasks are in the journal: they may be forgotten."""
+        ...
+
+    def close(self) -> None:
+        """Detach. Tasks go on."""
+        ...

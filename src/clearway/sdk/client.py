@@ -1,0 +1,165 @@
+"""The client of a running controller: one method for each thing that it can be asked.
+
+References to jobs (`ref`) are a number, a name (the newest job that has it), or `id:NUMBER` / `name:NAME`.
+Errors are those of `clearway.model.errors`, the same that the controller raised.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from clearway.config.home import check_owner, home_dir, read_running
+from clearway.model.errors import ControllerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from clearway.sdk.transport import Transport
+
+WAIT_SLICE_S = 30.0  # one request waits so long; the next one follows at once
+TERMINAL = frozenset({"succeeded", "failed", "cancelled", "refused"})
+
+Row = dict[str, Any]
+
+
+class Client:
+    """Talks HTTP to one controller. May be shared by threads: each call has its own connection."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Use a transport; people call `connect` or `at`."""
+        self._transport = transport
+
+    @classmethod
+    def connect(cls, home: Path | None = None) -> Client:
+        """Return a client of the controller of `home`, through its socket. ControllerError: none runs."""
+        from clearway.sdk.transport import unix
+
+        where = home or home_dir()
+        running = read_running(where)
+        if running is None:
+            raise ControllerError(f"no controller runs for {where}; start one with: clearway up")
+        check_owner(where)
+        return cls(unix(running.socket))
+
+    @classmethod
+    def at(cls, url: str, token_file: Path) -> Client:
+        """Return a client of a controller that listens on loopback, as `http://127.0.0.1:PORT`.
+
+        `token_file` is HOME/token of that controller, which only its user can read.
+        """
+        from clearway.sdk.transport import loopback
+
+        return cls(loopback(url, token_file))
+
+    def status(self) -> Row:
+        """Return what the controller is and has in hand."""
+        return self._get("status")
+
+    def submit(self, jobs: Sequence[Mapping[str, object]]) -> list[Row]:
+        """Enter jobs, all or none. Each answer has `id`, `name` and `warnings`."""
+        from clearway.sdk.encode import encode_jobs
+
+        return self._list(self._transport.call("POST", "jobs", body=encode_jobs(jobs)), "jobs")
+
+    def jobs(
+        self,
+        state: str | None = None,
+        queue: str | None = None,
+        name: str | None = None,
+        *,
+        everything: bool = False,
+        limit: int = 1000,
+    ) -> list[Row]:
+        """Return jobs, newest first: those that are not over, and with `everything` those that are."""
+        query = {"state": state, "queue": queue, "name": name, "everything": everything, "limit": limit}
+        return self._list(self._transport.call("GET", "jobs", query), "jobs")
+
+    def job(self, ref: str) -> Row:
+        """Return one job with its attempts."""
+        return self._get("jobs", ref)
+
+    def events(self, ref: str) -> list[Row]:
+        """Return what happened to a job, oldest first."""
+        return self._list(self._transport.call("GET", self._path("jobs", ref, "events")), "events")
+
+    def why(self, ref: str) -> Row:
+        """Return why a job waits, started or ended: codes, facts and sentences."""
+        return self._get("jobs", ref, "why")
+
+    def cancel(self, ref: str) -> Row:
+        """End a job. Returns it as it is then; its processes may need their time to stop."""
+        return self._post("jobs", ref, "cancel")
+
+    def suspend(self, ref: str) -> Row:
+        """Have a running job stand still; it keeps what it holds."""
+        return self._post("jobs", ref, "suspend")
+
+    def resume(self, ref: str) -> Row:
+        """Have a job that stands still go on."""
+        return self._post("jobs", ref, "resume")
+
+    def wait(self, ref: str, timeout_s: float | None = None) -> Row:
+        """Return the job once it is over, or as it is after `timeout_s` seconds: look at its `state`."""
+        end = None if timeout_s is None else monotonic() + timeout_s
+        while True:
+            left = WAIT_SLICE_S if end is None else min(WAIT_SLICE_S, end - monotonic())
+            path = self._path("jobs", ref, "wait")
+            row: Row = self._transport.call("GET", path, {"timeout": max(0.0, round(left, 3))})
+            if row["state"] in TERMINAL or (end is not None and monotonic() >= end):
+                return row
+            ref = f"id:{row['id']}"  # a name may be given to a newer job meanwhile
+
+    def logs(
+        self, ref: str, task: int = 0, attempt: int | None = None, stream: str = "stdout", *, follow: bool = False
+    ) -> Iterator[bytes]:
+        """Yield what a task wrote, as it stands in the file, in pieces.
+
+        With `follow`, goes on as it is written and ends when the job is over (with `attempt`: when that attempt is).
+        """
+        query = {"task": task, "attempt": attempt, "stream": stream, "follow": follow}
+        yield from self._transport.stream(self._path("jobs", ref, "logs"), query)
+
+    def nodes(self) -> list[Row]:
+        """Return the nodes, with what is free on each."""
+        return self._list(self._get("nodes"), "nodes")
+
+    def queues(self) -> list[Row]:
+        """Return the queues, with what each holds."""
+        return self._list(self._get("queues"), "queues")
+
+    def set_queue(self, words: Mapping[str, object]) -> Row:
+        """Create or change a queue, given by the words of a queue."""
+        from clearway.sdk.encode import encode_words
+
+        answer: Row = self._transport.call("POST", "queues", body=encode_words(words))
+        return answer
+
+    def drain(self, node: str, drained: bool = True) -> Row:  # noqa: FBT001, FBT002  the command is `drain` / `undrain`
+        """Place nothing new on a node, or (`drained=False`) do so again."""
+        answer: Row = self._transport.call("POST", self._path("nodes", node, "drain"), {"drained": drained})
+        return answer
+
+    def shutdown(self) -> None:
+        """Ask the controller to stop. Running tasks go on. Returns at once; the process ends soon after."""
+        self._transport.call("POST", "shutdown")
+
+    @staticmethod
+    def _path(*parts: str) -> str:
+        from urllib.parse import quote
+
+        return "/".join(quote(str(part), safe="") for part in parts)
+
+    def _get(self, *parts: str) -> Row:
+        answer: Row = self._transport.call("GET", self._path(*parts))
+        return answer
+
+    def _post(self, *parts: str) -> Row:
+        answer: Row = self._transport.call("POST", self._path(*parts))
+        return answer
+
+    @staticmethod
+    def _list(answer: Row, key: str) -> list[Row]:
+        found: list[Row] = answer[key]
+        return found

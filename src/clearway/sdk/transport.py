@@ -1,0 +1,110 @@
+"""HTTP to a controller: through its Unix socket, or to loopback with a token. Imported at the first call."""
+
+from __future__ import annotations
+
+import json
+import socket
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+from clearway.model.errors import ControllerError, InputError
+from clearway.sdk.problems import error_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+ANSWER_S = 120.0  # a controller that has not answered by then hangs; its slowest answer is a wait of 30 s
+PIECE_BYTES = 64 * 1024
+PREFIX = "/api/v1/"
+
+
+class _UnixConnection(HTTPConnection):
+    """HTTP over a Unix socket."""
+
+    def __init__(self, path: str, timeout: float | None) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        """Connect to the socket's path in place of a host."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        try:
+            self.sock.connect(self._path)
+        except OSError:
+            self.sock.close()
+            raise
+
+
+class Transport:
+    """Sends requests, each on a connection of its own, and turns problem answers into errors."""
+
+    def __init__(
+        self, where: str, connect: Callable[[float | None], HTTPConnection], headers: Mapping[str, str]
+    ) -> None:
+        self._where, self._connect = where, connect
+        self._headers = {**headers, "Connection": "close"}
+
+    def call(self, method: str, path: str, query: Mapping[str, object] | None = None, body: bytes | None = None) -> Any:  # noqa: ANN401
+        """Return the answer, read as JSON; None where it is empty."""
+        connection = self._connect(ANSWER_S)
+        try:
+            content = self._open(connection, method, path, query, body).read()
+        except (OSError, HTTPException) as error:
+            raise self._no_answer(error) from error
+        finally:
+            connection.close()
+        return json.loads(content) if content else None
+
+    def stream(self, path: str, query: Mapping[str, object]) -> Iterator[bytes]:
+        """Yield the answer in pieces as they come, however long that takes."""
+        connection = self._connect(None)
+        try:
+            answer = self._open(connection, "GET", path, query, None)
+            while piece := answer.read1(PIECE_BYTES):
+                yield piece
+        except (OSError, HTTPException) as error:
+            raise self._no_answer(error) from error
+        finally:
+            connection.close()
+
+    def _open(
+        self, connection: HTTPConnection, method: str, path: str, query: Mapping[str, object] | None, body: bytes | None
+    ) -> HTTPResponse:
+        said = {key: _said(value) for key, value in (query or {}).items() if value is not None}
+        target = PREFIX + path + ("?" + urlencode(said, errors="surrogateescape") if said else "")
+        kind = {"Content-Type": "application/json"} if body is not None else {}
+        connection.request(method, target, body=body, headers={**self._headers, **kind})
+        answer = connection.getresponse()
+        if answer.status >= 400:  # noqa: PLR2004  HTTP's own line between answers and errors
+            raise error_of(answer.status, answer.read())
+        return answer
+
+    def _no_answer(self, error: Exception) -> ControllerError:
+        return ControllerError(f"the controller at {self._where} does not answer: {str(error) or type(error).__name__}")
+
+
+def unix(path: str) -> Transport:
+    """Return the transport through a Unix socket."""
+    return Transport(path, lambda timeout: _UnixConnection(path, timeout), {})
+
+
+def loopback(url: str, token_file: Path) -> Transport:
+    """Return the transport to `http://ADDRESS:PORT`, showing the token of `token_file`."""
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname or not parts.port:
+        raise InputError("url", url, "http://127.0.0.1:PORT")
+    host, port = parts.hostname, parts.port
+    try:
+        token = token_file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ControllerError(f"the token file {token_file} cannot be read: {error}") from error
+    return Transport(
+        url, lambda timeout: HTTPConnection(host, port, timeout=timeout), {"Authorization": f"Bearer {token}"}
+    )
+
+
+def _said(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""The driver in invented time: the same loop as live, with an engine that only pretends."""

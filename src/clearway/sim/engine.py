@@ -1,0 +1,353 @@
+"""An engine that only pretends: machines and processes in virtual time, on which happens what a truth says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from clearway.model.actions import Action, Halt, Launch, Pause
+from clearway.ports.engine import Inventory, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.sim.heap import Heap, VirtualClock
+from clearway.sim.machines import Held, Machine, Reach, Run
+from clearway.sim.truth import Truth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clearway.model.events import TaskRef
+    from clearway.model.fleet import NodeSpec
+    from clearway.model.ids import JobId
+
+BEATS_PER_LEASE = 3
+"""A node is heard of so many times while a lease lasts, so that one lost message loses no node."""
+
+KILLED = 143  # 128 + SIGTERM, as a shell shows the exit code of what was told to stop
+ENDS_FIRST, FAULTS_LATER = 0, 1  # ranks at one moment: what ends by itself has ended before a machine dies
+
+_ENDLESS = Truth()
+
+
+_T = TypeVar("_T")
+
+
+class _Surely(Generic[_T]):
+    """Subject of what lies ahead and is never taken back."""
+
+    __slots__ = ("version", "what")
+
+    def __init__(self, what: _T) -> None:
+        self.what, self.version = what, 0
+
+
+class SimEngine:
+    """Machines in virtual time, behind the port that every engine has.
+
+    `know` tells what will really happen to a job before it is launched; a job nobody told of runs until it is
+    stopped. The driver moves the clock to `next_us()` and calls `advance`. Faults are methods: `lose`, `revive`, ..
+    """
+
+    def __init__(self, clock: VirtualClock, nodes: Iterable[NodeSpec], lease_us: int) -> None:
+        self.clock = clock
+        self._lease_us = lease_us
+        self._beat_us = max(lease_us // BEATS_PER_LEASE, 1)
+        self._heap = Heap()
+        self._machines = {spec.name: Machine(spec) for spec in nodes}
+        self._runs: dict[tuple[JobId, int], Run] = {}
+        self._latest: dict[JobId, Run] = {}
+        self._truths: dict[JobId, Truth] = {}
+        self._saved: dict[JobId, int] = {}
+        self._reports: list[Report] = []
+        self._ends: dict[TaskRef, TaskIsGone] = {}
+        self._died: set[TaskRef] = set()
+
+    # --- what only the simulator knows ---------------------------------------------------------
+
+    def know(self, job: JobId, truth: Truth) -> None:
+        """Learn what really happens to a job. The first truth of a job stays."""
+        self._truths.setdefault(job, truth)
+
+    def forget(self, job: JobId) -> None:
+        """Drop what is known of a job that is over."""
+        self._truths.pop(job, None)
+        self._saved.pop(job, None)
+
+    # --- virtual time --------------------------------------------------------------------------
+
+    def next_us(self) -> int | None:
+        """Return when something happens next, now if something is to be told; None if nothing lies ahead."""
+        return self.clock.now_us() if self._reports else self.ahead_us()
+
+    def ahead_us(self) -> int | None:
+        """Return when something happens next, whether anybody listens or not."""
+        return self._heap.next_us()
+
+    def advance(self) -> None:
+        """Let everything happen that is due by now."""
+        self._heap.run_due(self.clock.now_us())
+
+    # --- the port ------------------------------------------------------------------------------
+
+    def open(self) -> Inventory:
+        """Return the nodes that answer, and the ends that no journal holds yet. The other nodes are reported quiet."""
+        self._reports = [r for r in self._reports if isinstance(r, NodeIsGone)]  # of all else the inventory tells
+        for name, machine in self._machines.items():
+            if machine.reach is not Reach.UP:
+                machine.version += 1  # whoever opens learns of its silence here, and not once more
+                self._reports.append(NodeIsQuiet(name))
+        up = tuple(m.hello() for m in self._machines.values() if m.reach is Reach.UP)
+        return Inventory(up, tuple(self._ends.values()))
+
+    def carry_out(self, actions: Sequence[Action]) -> None:
+        """Do each action, or hold it back until its node can be reached; a dead node hears nothing."""
+        touched: dict[int, Run] = {}
+        for action in actions:
+            self._order(action, touched)
+        self._settle(touched)
+
+    def reports(self) -> list[Report]:
+        """Return what there is to tell, oldest first."""
+        told, self._reports = self._reports, []
+        return told
+
+    def wait(self, timeout_s: float) -> None:
+        """Move the clock to what happens next, at most so far, and let it happen."""
+        until_us = self.clock.now_us() + round(timeout_s * 1_000_000)
+        next_us = self.next_us()
+        self.clock.move(until_us if next_us is None else min(next_us, until_us))
+        self.advance()
+
+    def wake(self) -> None:
+        """Nothing waits in virtual time."""
+
+    def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
+        """Forget ends that are in a journal."""
+        for task in tasks:
+            self._ends.pop(task, None)
+
+    def close(self) -> None:
+        """Detach. Tasks go on."""
+
+    def redeliver(self, reports: Iterable[Report]) -> None:
+        """Tell again what was told before, as an unreliable network does."""
+        self._reports += reports
+
+    # --- orders --------------------------------------------------------------------------------
+
+    def _order(self, action: Action, touched: dict[int, Run]) -> None:
+        machine = self._machines.get(action.node)
+        if machine is None:
+            self._tell(TaskIsGone(action.task, error=f"there is no node {action.node}"))
+        elif machine.reach is Reach.CUT:
+            machine.orders.append(action)
+        elif machine.reach is Reach.UP:
+            self._do(action, machine, touched)
+
+    def _do(self, action: Action, machine: Machine, touched: dict[int, Run]) -> None:
+        match action:
+            case Launch():
+                self._launch(action, machine, touched)
+            case Halt():
+                self._halt(action, touched)
+            case Pause(task=task, paused=paused):
+                run = self._runs.get((task.job, task.attempt))
+                if run and task in run.held:
+                    (run.paused.add if paused else run.paused.discard)(task)
+                    touched[id(run)] = run
+
+    def _launch(self, order: Launch, machine: Machine, touched: dict[int, Run]) -> None:
+        task = order.task
+        run = self._runs.get((task.job, task.attempt))
+        if task in self._ends:
+            self._reports.append(self._ends[task])
+        elif task in self._died:
+            self._tell(TaskIsGone(task))
+        elif run and task in run.held:
+            self._reports.append(TaskIsUp(task))
+        else:
+            run = run or self._begin(order)
+            run.add(task, Held(machine, order.grant))
+            touched[id(run)] = run
+            self._reports.append(TaskIsUp(task))
+
+    def _begin(self, order: Launch) -> Run:
+        """Begin an attempt with what earlier ones saved; an earlier one that still runs, cut off, saves no more."""
+        job = order.task.job
+        earlier = self._latest.get(job)
+        if earlier:
+            earlier.superseded = True
+        run = Run(order, self._truths.get(job, _ENDLESS), self._saved.get(job, 0))
+        self._runs[job, run.attempt] = self._latest[job] = run
+        return run
+
+    def _halt(self, order: Halt, touched: dict[int, Run]) -> None:
+        task = order.task
+        run = self._runs.get((task.job, task.attempt))
+        if run is None or task not in run.held:
+            self._tell(self._ends.get(task, TaskIsGone(task)))
+            return
+        stop_us = run.stop_us()
+        if stop_us is None or task in run.stopping:
+            return
+        run.stop(task)
+        touched[id(run)] = run
+        self._heap.push(self.clock.now_us() + stop_us, ENDS_FIRST, self._stopped, _Surely((run, task)))
+
+    def _stopped(self, surely: _Surely[tuple[Run, TaskRef]]) -> None:
+        run, task = surely.what
+        if task in run.held:
+            self._gone(run, task, KILLED)
+
+    # --- attempts ------------------------------------------------------------------------------
+
+    def _settle(self, touched: dict[int, Run], *, asked: bool = True) -> None:
+        """Bring attempts up to date after their tasks have changed. `asked`: they changed because of an order."""
+        now_us = self.clock.now_us()
+        for run in touched.values():
+            run.progress.settle(now_us)
+            if run.was_whole and not run.is_whole:
+                self._save(run, on_stop=asked and run.saves_on_stop())
+            run.was_whole = run.is_whole
+            run.version += 1
+            run.progress.go(run.speed(), now_us)
+            if run.progress.rate and run.work is not None:
+                self._heap.push(run.progress.end_us(run.work), ENDS_FIRST, self._finish, run)
+
+    def _save(self, run: Run, *, on_stop: bool = False) -> None:
+        """Keep what the attempt's checkpoints hold at this moment, for the next attempt."""
+        kept = run.progress.work if on_stop else run.progress.kept(run.spec.checkpoint)
+        if kept is not None and not run.superseded:
+            self._saved[run.job] = kept
+
+    def _finish(self, run: Run) -> None:
+        run.progress.settle(self.clock.now_us())
+        self._save(run)
+        run.was_whole = False
+        exit_code = run.truth.exit_code(run.attempt)
+        for task in list(run.held):
+            self._gone(run, task, exit_code)
+
+    def _gone(self, run: Run, task: TaskRef, exit_code: int) -> None:
+        machine = self._take(run, task)
+        report = TaskIsGone(task, exit_code)
+        if machine.reach is Reach.CUT:
+            machine.reports.append(report)
+        else:
+            self._tell(report)
+
+    def _take(self, run: Run, task: TaskRef) -> Machine:
+        machine = run.remove(task).machine
+        if not run.held:
+            run.version += 1
+            del self._runs[run.job, run.attempt]
+            if self._latest.get(run.job) is run:
+                del self._latest[run.job]
+        return machine
+
+    def _tell(self, report: TaskIsGone) -> None:
+        self._ends[report.task] = report
+        self._reports.append(report)
+
+    # --- faults --------------------------------------------------------------------------------
+
+    def lose(self, name: str) -> None:
+        """Let a machine and all on it die without a word; it is missed at its next heartbeat."""
+        machine = self._machines[name]
+        self._fall_silent(machine, Reach.DEAD)
+        self._clear(machine)
+
+    def revive(self, name: str) -> None:
+        """Bring a dead machine back, empty."""
+        machine = self._machines[name]
+        if machine.reach is Reach.DEAD:
+            self._return(machine)
+
+    def cut(self, name: str) -> None:
+        """Cut a machine off; its processes go on."""
+        machine = self._machines[name]
+        if machine.reach is Reach.UP:
+            self._fall_silent(machine, Reach.CUT)
+            now_us = self.clock.now_us()
+            for run in dict.fromkeys(machine.runs.values()):  # what it saves from now on cannot be read elsewhere
+                run.progress.settle(now_us)
+                self._save(run)
+
+    def restore(self, name: str) -> None:
+        """Reach a machine again: it tells what ended meanwhile and hears what it was to do."""
+        machine = self._machines[name]
+        if machine.reach is not Reach.CUT:
+            return
+        machine.reach = Reach.UP
+        for report in machine.reports:
+            if isinstance(report, TaskIsGone):
+                self._tell(report)
+        machine.reports.clear()
+        orders, machine.orders = machine.orders, []
+        self.carry_out(orders)
+        self._return(machine)
+
+    def take_away(self, name: str) -> None:
+        """Let the provider take a machine: as `lose`, but known at once."""
+        machine = self._machines.get(name)
+        if machine and machine.reach is not Reach.DEAD:
+            machine.reach = Reach.DEAD
+            machine.version += 1
+            self._clear(machine)
+            self._reports.append(NodeIsQuiet(name, self._lease_us))
+
+    def notice(self, name: str, in_us: int) -> None:
+        """Have a machine taken away so much later."""
+        self._heap.push(self.clock.now_us() + in_us, FAULTS_LATER, self._take_noticed, _Surely(self._machines[name]))
+
+    def _take_noticed(self, surely: _Surely[Machine]) -> None:
+        name = surely.what.spec.name
+        if self._machines.get(name) is surely.what:
+            self.take_away(name)
+
+    def join(self, spec: NodeSpec) -> None:
+        """Add a machine."""
+        self._machines[spec.name] = Machine(spec)
+        self._reports.append(NodeIsUp(spec))
+
+    def leave(self, name: str) -> None:
+        """Remove a machine for good, with all on it."""
+        self._clear(self._machines[name])
+        del self._machines[name]
+        self._reports.append(NodeIsGone(name))
+
+    def sicken(self, name: str, devices: Iterable[int]) -> None:
+        """Devices of a machine become unhealthy; what runs there goes on."""
+        machine = self._machines[name]
+        machine.unhealthy = tuple(sorted({*machine.unhealthy, *devices}))
+        if machine.reach is Reach.UP:
+            self._reports.append(machine.hello())
+
+    def power_cut(self) -> None:
+        """Every process on every machine dies; the machines themselves stay."""
+        for machine in self._machines.values():
+            self._clear(machine)
+
+    def _fall_silent(self, machine: Machine, reach: Reach) -> None:
+        if machine.reach is Reach.UP:
+            last_us = max(self.clock.now_us() - 1, 0) // self._beat_us * self._beat_us  # what dies now beats no more
+            self._heap.push(last_us + self._beat_us, FAULTS_LATER, self._missed, machine)
+        machine.reach = reach
+
+    def _missed(self, machine: Machine) -> None:
+        self._reports.append(NodeIsQuiet(machine.spec.name, self._beat_us))
+
+    def _return(self, machine: Machine) -> None:
+        machine.reach = Reach.UP
+        machine.version += 1
+        self._reports.append(machine.hello())
+
+    def _clear(self, machine: Machine) -> None:
+        """All processes of a machine die without a word, and what waited for the network is lost."""
+        self._died |= machine.runs.keys()
+        machine.reports.clear()
+        machine.orders.clear()
+        touched = {id(run): run for run in machine.runs.values()}
+        now_us = self.clock.now_us()
+        for run in touched.values():
+            run.progress.settle(now_us)
+        for task, run in list(machine.runs.items()):
+            self._take(run, task)
+        self._settle(touched, asked=False)

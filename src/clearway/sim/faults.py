@@ -1,0 +1,164 @@
+"""Plays the events of a scenario: faults of machines and of the controller, and what people ask."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from clearway.model.asks import Ask, Cancel, ControllerUp, Drain, Resume, SetQueue, Suspend
+from clearway.model.events import AttemptEnded, Record, Started, TaskEnded, TaskRef
+from clearway.ports.engine import TaskIsGone
+from clearway.sim.engine import SimEngine
+from clearway.sim.events import (
+    ClockStep,
+    ControllerFault,
+    DevicesFail,
+    DrainWish,
+    EndAgain,
+    Event,
+    JobWish,
+    NodeFault,
+    NodesJoin,
+    QueueWish,
+    SpotNotice,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from clearway.loop.world import World
+    from clearway.model.ids import JobId
+    from clearway.sim.driver import Driver
+
+
+class Script:
+    """Events in order of time; those of one moment in the order of the file.
+
+    While no controller runs, people try again until one answers: what they ask is kept, and asked in its order.
+    """
+
+    def __init__(self, events: Iterable[Event], journal: Sequence[Record], rebuild: Callable[[], World]) -> None:
+        """`journal` is what a new controller finds, `rebuild` makes its world from it."""
+        self._events = deque(events)
+        self._journal = journal
+        self._rebuild = rebuild
+        self._jobs: dict[str, JobId] = {}
+        self._retried: list[JobWish] = []
+        self._drained: set[str] = set()
+        self._noticed: set[str] = set()
+
+    def entered(self, name: str, job: JobId) -> None:
+        """Remember a job that was taken."""
+        self._jobs[name] = job
+
+    def next_us(self) -> int | None:
+        """Return the moment of the next event."""
+        return self._events[0].at_us if self._events else None
+
+    def play(self, driver: Driver) -> None:
+        """Let everything happen that is due by now."""
+        while self._events and self._events[0].at_us <= driver.clock.now_us():
+            self._play(self._events.popleft(), driver)
+
+    def _play(self, event: Event, driver: Driver) -> None:
+        match event:
+            case NodeFault(kind=kind, node=node):
+                self._node_fault(kind, node, driver)
+            case SpotNotice(node=node, in_us=in_us):
+                self._spot_notice(node, in_us, driver)
+            case NodesJoin(nodes=nodes):
+                for spec in nodes:
+                    driver.engine.join(spec)
+            case DevicesFail(node=node, devices=devices):
+                driver.engine.sicken(node, devices)
+            case DrainWish(node=node, drained=drained):
+                (self._drained.add if drained else self._drained.discard)(node)
+                driver.asks.append(Drain(node, drained))
+            case JobWish():
+                self._job_wish(event, driver)
+            case EndAgain(job=name, attempt=attempt):
+                if name in self._jobs:
+                    driver.engine.redeliver(ends_of(self._journal, self._jobs[name], attempt))
+            case QueueWish(queue=queue):
+                driver.asks.append(SetQueue(queue))
+            case ControllerFault(kind=kind):
+                self._controller_fault(kind, driver)
+            case ClockStep():
+                pass  # nothing reads the wall clock, so there is nothing that a step of it could change
+
+    def _node_fault(self, kind: str, node: str, driver: Driver) -> None:
+        _NODE_FAULTS[kind](driver.engine, node)
+        if kind == "node_ready" and node in self._noticed:
+            self._noticed.discard(node)
+            if node not in self._drained:
+                driver.asks.append(Drain(node, drained=False))
+
+    def _spot_notice(self, node: str, in_us: int, driver: Driver) -> None:
+        """Hear a provider's notice at once: nothing new is placed there until the node is back."""
+        if in_us == 0:
+            driver.engine.take_away(node)
+            return
+        driver.engine.notice(node, in_us)
+        self._noticed.add(node)
+        driver.asks.append(Drain(node))
+
+    def _job_wish(self, event: JobWish, driver: Driver) -> None:
+        if event.job in self._jobs:
+            driver.asks.append(_wish(event.kind, self._jobs[event.job]))
+        elif driver.world is None:
+            self._retried.append(event)
+        else:
+            driver.refused.append((driver.clock.now_us(), f"{event.kind} {event.job}: no such job has entered"))
+
+    def _controller_fault(self, kind: str, driver: Driver) -> None:
+        if kind == "start_controller":
+            if driver.world is None:
+                self._start(driver)
+            return
+        if driver.world is not None:
+            driver.flush()
+            driver.world = None
+        if kind == "kill_all":
+            driver.engine.power_cut()
+
+    def _start(self, driver: Driver) -> None:
+        """Start a controller: its world is what the journal says, and the engine tells what is there."""
+        driver.world = self._rebuild()
+        found = driver.engine.open()
+        # Ends first: a node that no longer runs a task would otherwise look as if it had lost it.
+        driver.opening = [ControllerUp(), *found.gone, *found.nodes]
+        if self._retried:  # wishes about jobs that enter only now come after them
+            driver.flush(driver.enter())
+            self._events.extendleft(reversed(self._retried))
+            self._retried.clear()
+
+
+_NODE_FAULTS: dict[str, Callable[[SimEngine, str], None]] = {
+    "node_lost": SimEngine.lose,
+    "node_ready": SimEngine.revive,
+    "cut_network": SimEngine.cut,
+    "restore_network": SimEngine.restore,
+    "remove_node": SimEngine.leave,
+}
+
+
+def _wish(kind: str, job: JobId) -> Ask:
+    if kind == "cancel":
+        return Cancel(job)
+    return Suspend(job) if kind == "suspend" else Resume(job)
+
+
+def ends_of(journal: Sequence[Record], job: JobId, attempt: int | None) -> list[TaskIsGone]:
+    """Return the reports that ended an attempt (None: the latest that has ended); nothing where there is none.
+
+    Where nobody saw the tasks end (their node was lost), they are reports of ends that nobody saw.
+    """
+    ended = [r.attempt for r in journal if isinstance(r, AttemptEnded) and r.job == job]
+    number = (ended[-1] if ended else 0) if attempt is None else attempt
+    if number not in ended:
+        return []
+    seen = [r for r in journal if isinstance(r, TaskEnded) and (r.task.job, r.task.attempt) == (job, number)]
+    if seen:
+        return [TaskIsGone(r.task, r.exit_code, r.error) for r in seen]
+    grants = next(r.grants for r in journal if isinstance(r, Started) and (r.job, r.attempt) == (job, number))
+    return [TaskIsGone(TaskRef(job, number, g.role, g.index)) for g in grants]

@@ -1,0 +1,122 @@
+"""The simulated machines and what runs on them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.ports.engine import NodeIsUp
+from clearway.sim.progress import Place, Progress, elastic, rate, whole, work_of
+
+if TYPE_CHECKING:
+    from clearway.model.actions import Action, Launch
+    from clearway.model.events import Grant, TaskRef
+    from clearway.model.fleet import NodeSpec
+    from clearway.ports.engine import Report
+    from clearway.sim.truth import Truth
+
+
+class Reach(Enum):
+    """Whether a machine lives, and can be reached."""
+
+    UP = "up"
+    CUT = "cut"  # its processes go on, unheard
+    DEAD = "dead"
+
+
+class Machine:
+    """One machine. While it is cut off, its reports and the orders to it wait for the network."""
+
+    __slots__ = ("orders", "reach", "reports", "runs", "spec", "unhealthy", "version")
+
+    def __init__(self, spec: NodeSpec) -> None:
+        self.spec = spec
+        self.reach = Reach.UP
+        self.runs: dict[TaskRef, Run] = {}
+        self.reports: list[Report] = []
+        self.orders: list[Action] = []
+        self.unhealthy: tuple[int, ...] = ()
+        self.version = 0
+
+    def hello(self) -> NodeIsUp:
+        """Return what it says of itself."""
+        return NodeIsUp(self.spec, tuple(self.runs), self.unhealthy)
+
+
+class Held(NamedTuple):
+    """Where one task of an attempt is."""
+
+    machine: Machine
+    grant: Grant
+
+
+class Run:
+    """One attempt of a job: tasks that work together and end together."""
+
+    __slots__ = (
+        "attempt", "counts", "held", "job", "paused", "progress", "spec", "stopping", "superseded", "truth", "version",
+        "was_whole", "work",
+    )  # fmt: skip
+
+    def __init__(self, order: Launch, truth: Truth, saved: int) -> None:
+        self.job, self.attempt = order.task.job, order.task.attempt
+        self.spec, self.truth = order.spec, truth
+        self.held: dict[TaskRef, Held] = {}
+        self.counts = [0] * len(order.spec.roles)
+        self.paused: set[TaskRef] = set()
+        self.stopping: set[TaskRef] = set()
+        self.progress = Progress(saved, remembers=order.spec.checkpoint.every_us > 0)
+        runtime_us = truth.runtime_us(self.attempt)
+        self.work = None if runtime_us is None else work_of(order.spec, runtime_us)
+        self.superseded = False
+        self.was_whole = False
+        self.version = 0
+
+    def add(self, task: TaskRef, held: Held) -> None:
+        """Note that a task of it runs."""
+        self.held[task] = held
+        self.counts[task.role] += 1
+        held.machine.runs[task] = self
+
+    def stop(self, task: TaskRef) -> None:
+        """Note that a task of it was told to stop: it works no more."""
+        self.stopping.add(task)
+        self.counts[task.role] -= 1
+
+    def remove(self, task: TaskRef) -> Held:
+        """Note that a task of it is gone."""
+        if task not in self.stopping:
+            self.counts[task.role] -= 1
+        self.stopping.discard(task)
+        self.paused.discard(task)
+        held = self.held.pop(task)
+        del held.machine.runs[task]
+        return held
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether enough of its tasks work for any to get on."""
+        return whole(self.spec, self.counts)
+
+    def speed(self) -> int:
+        """Return the work that it does per microsecond as it stands."""
+        if self.paused or not self.is_whole:
+            return 0
+        if not (self.truth.speed or self.truth.slowdown or elastic(self.spec)):
+            return rate(self.spec, self.truth, ())
+        return rate(self.spec, self.truth, self._working())
+
+    def _working(self) -> list[Place]:
+        return [(held.machine.spec, held.grant) for task, held in self.held.items() if task not in self.stopping]
+
+    def stop_us(self) -> int | None:
+        """Return how long one of its tasks takes to stop; None for ever. Writing a last checkpoint takes its time."""
+        points, stop_us = self.spec.checkpoint, self.truth.stop_us
+        if stop_us is None or not points.on_stop:
+            return stop_us
+        return max(stop_us, min(points.write_time_us, points.grace_us))
+
+    def saves_on_stop(self) -> bool:
+        """Whether it writes a last checkpoint when told to stop, and is given the time to finish it."""
+        points = self.spec.checkpoint
+        return points.on_stop and points.write_time_us <= points.grace_us

@@ -1,0 +1,112 @@
+"""A scenario played from its beginning to its end, and any stream of jobs driven through the same loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from clearway.loop.world import World
+from clearway.model.asks import ControllerUp, SetLimit, SetQueue
+from clearway.model.events import NodeAdded, Record, Refused, Submitted
+from clearway.model.ids import JobId, NodeId
+from clearway.model.job import WHOLE
+from clearway.sim.driver import Driver
+from clearway.sim.engine import SimEngine
+from clearway.sim.faults import Script
+from clearway.sim.heap import VirtualClock
+from clearway.sim.scenario import read_scenario
+from clearway.sim.script import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from clearway.model.asks import Ask
+    from clearway.model.job import JobSpec
+    from clearway.ports.engine import Report
+    from clearway.sim.truth import Truth
+
+
+class Outcome(msgspec.Struct, frozen=True, eq=False):
+    """What came of a scenario. `records` is the journal; moments are microseconds from the scenario's beginning.
+
+    `end_us` is the end of the observation. `jobs` and `nodes` are names by number. What only the simulator knows:
+    `busy`, by a job's name, the part of its devices that it really used, in thousandths, where that is not all of it.
+    `refused` are wishes of people that were answered with an error.
+    """
+
+    scenario: Scenario
+    records: list[Record]
+    end_us: int
+    jobs: dict[JobId, str]
+    nodes: dict[NodeId, str]
+    busy: dict[str, int]
+    refused: list[tuple[int, str]]
+
+
+def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
+    """Play a scenario in virtual time; the same source and seed give the same outcome, on any machine.
+
+    Errors: those of `read_scenario`, where `source` is not one that has been read.
+    """
+    scenario = source if isinstance(source, Scenario) else read_scenario(source)
+    journal: list[Record] = []
+
+    def rebuild() -> World:
+        world = World(scenario.policy, seed)
+        for record in journal:
+            world.apply(record)
+        return world
+
+    engine = SimEngine(VirtualClock(), scenario.nodes, scenario.policy.lease_us)
+    script = Script(scenario.events, journal, rebuild)
+    busy: dict[str, int] = {}
+
+    def entered(name: str, job: JobId, truth: Truth) -> None:
+        script.entered(name, job)
+        if truth.busy != WHOLE:
+            busy[name] = truth.busy
+
+    driver = Driver(rebuild(), engine, scenario.arrivals(), journal.extend, script, entered)
+    driver.opening = _opening(engine, _set_up(scenario))
+    end_us = driver.run(scenario.until_us)
+    return _outcome(scenario, journal, end_us, busy, driver.refused)
+
+
+def drive(
+    world: World,
+    engine: SimEngine,
+    arrivals: Iterable[tuple[int, JobSpec, Truth]],
+    sink: Callable[[list[Record]], None],
+    until_us: int | None = None,
+    set_up: Sequence[Ask] = (),
+) -> int:
+    """Drive jobs, pulled in order of time when their moment comes, through a world; return the moment of the end.
+
+    `sink` is given the records of each step before they are carried out. `set_up` is asked first (queues, limits).
+    Memory grows with the jobs that are alive, not with those that have been.
+    """
+    driver = Driver(world, engine, arrivals, sink)
+    driver.opening = _opening(engine, set_up)
+    return driver.run(until_us)
+
+
+def _set_up(scenario: Scenario) -> list[Ask]:
+    return [*map(SetLimit, scenario.limits), *map(SetQueue, scenario.queues)]
+
+
+def _opening(engine: SimEngine, set_up: Sequence[Ask]) -> list[Ask | Report]:
+    found = engine.open()
+    return [ControllerUp(), *found.gone, *found.nodes, *set_up]
+
+
+def _outcome(
+    scenario: Scenario, journal: list[Record], end_us: int, busy: dict[str, int], refused: list[tuple[int, str]]
+) -> Outcome:
+    jobs = {r.job: r.spec.name if isinstance(r, Submitted) else r.name for r in journal if isinstance(r, _ENTRIES)}
+    nodes = {r.node: r.spec.name for r in journal if isinstance(r, NodeAdded)}
+    return Outcome(scenario, journal, end_us, jobs, nodes, busy, refused)
+
+
+_ENTRIES = (Submitted, Refused)

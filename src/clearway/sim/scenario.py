@@ -1,0 +1,216 @@
+"""Scenario files are read here. An unknown key refuses the file; a refused value of a job refuses that job alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from clearway.model import values as v
+from clearway.model.errors import InputError, NotYetError, UnknownWordError
+from clearway.model.fleet import NodeSpec, PolicySpec
+from clearway.model.machine_words import read_limit, read_nodes
+from clearway.policies.registry import ORDERS, policy_named
+from clearway.sim.batch import NAME_RULE, RESERVED, Batch, Context, read_batch
+from clearway.sim.events import (
+    DevicesFail,
+    DrainWish,
+    EndAgain,
+    Event,
+    JobWish,
+    NodeFault,
+    NodesJoin,
+    SpotNotice,
+    read_event,
+)
+from clearway.sim.queue_words import QueueBook
+from clearway.sim.script import Scenario
+from clearway.sim.yaml_text import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+WORDS = frozenset({"title", "policy", "fleet", "queues", "limits", "jobs", "events", "until", "clock", "expect"})
+LATER = ("workflows", "schedules", "services", "load", "searches", "bookings")
+"""Keys that are known but not carried out yet: a file that fills one is refused with that rule."""
+
+ORDERS_LATER = frozenset(
+    {"fair", "sjf", "srtf", "las", "largest", "wfp3", "unicep", "f1", "edf", "learned"},
+).difference(ORDERS)
+EXPECT_WORDS = frozenset({
+    "slack", "starts", "ends", "never_starts", "order", "after", "final", "preempted", "attempts", "placed", "devices",
+    "distinct_devices", "running", "use", "reason", "refused", "either", "runs", "inputs", "results", "fires", "skips",
+    "machines", "replicas", "requests", "trials",
+})  # fmt: skip
+_NOT_YET = "this version"  # how the rule begins for what the policies do not carry out yet
+_T = TypeVar("_T")
+
+
+def read_scenario(source: str | Path) -> Scenario:
+    """Read a scenario: a Path is a file, a text is the YAML itself.
+
+    Errors: UnknownWordError for a key that nobody knows; InputError for a value that breaks a rule, other than a
+    job's own, which refuses that job alone; NotYetError, where nothing else is wrong, for a word that this version
+    does not carry out.
+    """
+    raw = load(_text(source), "scenario")
+    if not isinstance(raw, dict):
+        raise InputError("scenario", raw, "a map of keys: fleet, jobs, events, expect, ..")
+    for key in raw:
+        if key not in WORDS and key not in LATER:
+            raise UnknownWordError.of(key, (*WORDS, *LATER), "scenario")
+    return _Reader(raw).scenario()
+
+
+def _text(source: str | Path) -> str:
+    if isinstance(source, str):
+        return source
+    try:
+        return source.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError("file", str(source), f"a file that can be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError("file", str(source), "a text in UTF-8") from None
+
+
+class _Reader:
+    """Reads the parts in the order in which they need one another. What comes later is refused last."""
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self._raw = raw
+        self._later = [NotYetError.of(key, raw[key], "scenario") for key in LATER if raw.get(key)]
+
+    def scenario(self) -> Scenario:
+        raw = self._raw
+        policy = self._hold(partial(_policy, raw.get("policy"))) or PolicySpec()
+        nodes = self._nodes()
+        limits = tuple(read_limit(_map("limits", x)) for x in _list("limits", raw.get("limits")))
+        _check_names("limits", [limit.name for limit in limits])
+        book = self._hold(partial(QueueBook, _list("queues", raw.get("queues")))) or QueueBook(())
+        clock_us = v.instant("clock", raw["clock"]) if raw.get("clock") is not None else 0
+        events = self._events(book)
+        batches = self._batches(Context(book, clock_us, policy.estimate == "oracle"))
+        self._check_events(events, nodes, batches)
+        until_us = v.duration("until", raw["until"]) if raw.get("until") is not None else None
+        expect = _map("expect", raw.get("expect") or {})
+        _check_expect(expect, "expect")
+        title = v.text("title", raw.get("title") or "")
+        if self._later:
+            raise self._later[0]
+        return Scenario(title, policy, nodes, book.first, limits, batches, events, until_us, clock_us, expect, raw)
+
+    def _hold(self, read: Callable[[], _T]) -> _T | None:
+        """Read a part; a word that comes later is kept back until the rest has been looked at."""
+        try:
+            return read()
+        except NotYetError as error:
+            self._later.append(error)
+            return None
+
+    def _nodes(self) -> tuple[NodeSpec, ...]:
+        fleet = _map("fleet", self._raw.get("fleet") or {})
+        for key in fleet:
+            if key not in ("nodes", "types"):
+                raise UnknownWordError.of(key, ("nodes", "types"), "fleet")
+        if fleet.get("types"):
+            self._later.append(NotYetError.of("types", fleet["types"], "fleet"))
+        nodes = tuple(n for raw in _list("nodes", fleet.get("nodes")) for n in read_nodes(_map("nodes", raw)))
+        _check_names("fleet.nodes", [n.name for n in nodes])
+        return nodes
+
+    def _events(self, book: QueueBook) -> tuple[Event, ...]:
+        """Read the events in order of time, so that each `set_queue` is laid over what the queue was then."""
+        raws = list(enumerate(_list("events", self._raw.get("events"))))
+        for i, raw in raws:
+            if not isinstance(raw, dict):
+                raise InputError("events", raw, "{at: T, KIND: VALUE}", f"events[{i}]")
+        found = []
+        for i, raw in sorted(raws, key=lambda x: _moment(x[1])):
+            change = partial(book.change, _moment(raw))
+            event = self._hold(partial(read_event, raw, f"events[{i}]", change))
+            found += [event] if event else []
+        return tuple(found)
+
+    def _batches(self, context: Context) -> tuple[Batch, ...]:
+        read = [self._hold(partial(read_batch, raw, context)) for raw in _list("jobs", self._raw.get("jobs"))]
+        found = tuple(batch for batch in read if batch)
+        _check_unique("jobs", [n for batch in found for n in batch.names])
+        return found
+
+    def _check_events(self, events: Sequence[Event], nodes: Sequence[NodeSpec], batches: Sequence[Batch]) -> None:
+        """Refuse an event about a node or job that is not in the file; jobs that come later may be of any name."""
+        here, jobs = {n.name for n in nodes}, {n for batch in batches for n in batch.names}
+        for event in events:
+            match event:
+                case NodesJoin(nodes=new):
+                    _check_names("add_node", [n.name for n in new])
+                    _check_unique("add_node", [*here, *(n.name for n in new)])
+                    here |= {n.name for n in new}
+                case NodeFault() | SpotNotice() | DevicesFail() | DrainWish() if event.node not in here:
+                    raise InputError("events", event.node, "a node that is there then", f"at {event.at_us} us")
+                case JobWish() | EndAgain() if event.job not in jobs and not self._later:
+                    raise InputError("events", event.job, "a job of this file", f"at {event.at_us} us")
+                case _:
+                    pass
+            if isinstance(event, NodeFault) and event.kind == "remove_node":
+                here.discard(event.node)
+
+
+def _moment(raw: object) -> int:
+    """Return when an event happens; what cannot be read is refused where its other words are."""
+    try:
+        return v.duration("at", raw.get("at")) if isinstance(raw, dict) else 0
+    except InputError:
+        return 0
+
+
+def _policy(raw: object) -> PolicySpec:
+    if raw is None:
+        return PolicySpec()
+    if not isinstance(raw, str | dict):
+        raise InputError("policy", raw, "the name of a bundle, or a map of words")
+    try:
+        return policy_named(raw)
+    except InputError as error:
+        later = error.rule.startswith(_NOT_YET) or (error.field == "order" and error.value.strip("'") in ORDERS_LATER)
+        if not later or isinstance(error, NotYetError):
+            raise
+        value = raw.get(error.field, raw) if isinstance(raw, dict) else raw
+        raise NotYetError.of(error.field, value, "policy") from None
+
+
+def _check_names(place: str, names: Sequence[str]) -> None:
+    for name in names:
+        if RESERVED & set(name):
+            raise InputError("name", name, NAME_RULE, place)
+    _check_unique(place, names)
+
+
+def _check_unique(place: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError("name", name, "a name stands once", place)
+        seen.add(name)
+
+
+def _check_expect(expect: dict[str, Any], place: str) -> None:
+    for key in expect:
+        if key not in EXPECT_WORDS:
+            raise UnknownWordError.of(key, EXPECT_WORDS, place)
+    for i, other in enumerate(_list("either", expect.get("either"))):
+        _check_expect(_map("either", other), f"{place}.either[{i}]")
+
+
+def _map(field: str, raw: object) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        raise InputError(field, raw, "a map of words")
+    return raw
+
+
+def _list(field: str, raw: object) -> list[Any]:
+    if raw is None:
+        return []
+    if not isinstance(raw, list):
+        raise InputError(field, raw, "a list")
+    return raw

@@ -1,0 +1,1 @@
+"""What others test with: builders, fakes, and one behavioural suite per port."""

@@ -1,0 +1,463 @@
+"""The behaviours that every engine must show. Derive a test class from `EngineSuite`, and pytest runs them all.
+
+    class TestMyEngine(EngineSuite):
+        def attach(self) -> Engine: ...          # a new instance for the same machines, as after a restart
+
+What an engine of real processes runs are shell commands, given here. An engine that only pretends overrides
+`exits`, `runs_on`, .., `starts` and sets `real` to False: behaviours that need processes to look at are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clearway.model.actions import Halt, Launch, Pause
+from clearway.model.events import Grant, TaskRef
+from clearway.model.ids import JobId, NodeId
+from clearway.model.job import JobSpec
+from clearway.ports.engine import Engine, Inventory, Report, TaskIsGone, TaskIsUp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SECOND_US = 1_000_000
+PATIENCE_S = 30.0
+"""So long a behaviour may take before it counts as not shown."""
+
+
+class Talk:
+    """An engine and everything it has said so far."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.inventory: Inventory = engine.open()
+        self.heard: list[Report] = []
+
+    def tell(self, *actions: Launch | Halt | Pause) -> None:
+        """Have the engine carry out actions."""
+        self.engine.carry_out(actions)
+
+    def listen(self, seconds: float) -> None:
+        """Hear what comes in so much of real time (of an engine that pretends: of its own)."""
+        until = time.monotonic() + seconds
+        while True:
+            self.engine.wait(min(0.05, seconds))
+            self.heard += self.engine.reports()
+            if time.monotonic() >= until:
+                return
+
+    def up(self, task: TaskRef) -> None:
+        """Wait until a task is reported as running."""
+        self._until(lambda: TaskIsUp(task) in self.heard, f"{task} was not reported as running")
+
+    def gone(self, task: TaskRef, times: int = 1) -> TaskIsGone:
+        """Wait until the end of a task was reported so often, and return the latest report."""
+        self._until(lambda: len(self.ends(task)) >= times, f"the end of {task} was not reported {times} times")
+        return self.ends(task)[-1]
+
+    def ends(self, task: TaskRef) -> list[TaskIsGone]:
+        """Return all reports of a task's end that were heard."""
+        return [report for report in self.heard if isinstance(report, TaskIsGone) and report.task == task]
+
+    def _until(self, holds: object, otherwise: str) -> None:
+        assert callable(holds)  # noqa: S101  this file is made of tests
+        until = time.monotonic() + PATIENCE_S
+        while not holds():
+            if time.monotonic() > until:
+                pytest.fail(f"{otherwise}; heard: {self.heard}")
+            self.engine.wait(0.5)
+            self.heard += self.engine.reports()
+
+
+class EngineSuite:
+    """Behaviours of an engine. `scratch` is a folder that its tasks can write to."""
+
+    node = "n1"
+    real = True
+    scratch: Path
+
+    # --- what a subclass gives -------------------------------------------------------------------
+
+    def attach(self) -> Engine:
+        """Return a new engine for the same machines: at first they are empty, later they are as they were left."""
+        raise NotImplementedError
+
+    def log(self, task: TaskRef, stream: str) -> bytes:
+        """Return what a task wrote to `stream`: stdout or stderr."""
+        raise NotImplementedError
+
+    def exits(self, code: int) -> JobSpec:
+        """Return a job that ends at once with this code."""
+        return self.shell(f"exit {code}")
+
+    def runs_on(self) -> JobSpec:
+        """Return a job that runs until it is told to stop, and then stops at once."""
+        return self.shell("exec sleep 600")
+
+    def stubborn(self) -> JobSpec:
+        """Return a job that only SIGKILL ends."""
+        return self.shell("trap '' TERM INT; echo ready; while :; do sleep 0.1; done")
+
+    def cannot_start(self) -> JobSpec:
+        """Return a job whose command `no-such-command` does not exist."""
+        return JobSpec("broken", run=("no-such-command", "--flag"))
+
+    def lasts(self, seconds: float) -> JobSpec:
+        """Return a job that ends with 0 after so much of its own time."""
+        return self.shell(f"sleep {seconds}")
+
+    def starts(self, task: TaskRef) -> int:
+        """Return how many processes were started for a task."""
+        mark = self.scratch / f"{task.job}.{task.attempt}.{task.role}.{task.index}"
+        return len(mark.read_text().splitlines()) if mark.exists() else 0
+
+    def shell(self, line: str, **env: str) -> JobSpec:
+        """Return a job that runs a shell line, after it has left a mark that it was started."""
+        mark = shlex.quote(str(self.scratch)) + "/$CLEARWAY_JOB.$CLEARWAY_ATTEMPT.0.$CLEARWAY_INDEX"
+        return JobSpec("job", run=(f"echo started >> {mark}; {line}",), shell=True, env=tuple(sorted(env.items())))
+
+    def python(self, code: str) -> JobSpec:
+        """Return a job that runs Python code."""
+        return JobSpec("job", run=(sys.executable, "-c", code))
+
+    def settle(self, talk: Talk, seconds: float = 0.3) -> None:
+        """Let some time pass in which nothing is expected."""
+        talk.listen(seconds)
+
+    # --- helpers ---------------------------------------------------------------------------------
+
+    @pytest.fixture
+    def talk(self) -> Iterator[Talk]:
+        """Give an engine that is open, and leave nothing running behind."""
+        self.talks: list[Talk] = []
+        self.used: set[TaskRef] = set()
+        yield self.again()
+        last = self.talks[-1]
+        for task in self.used:
+            last.tell(Halt(task, self.node, "SIGKILL", 0))
+        for task in self.used:
+            last.gone(task)
+        last.engine.acknowledge(list(self.used))
+        last.engine.close()
+
+    def again(self) -> Talk:
+        """Return a talk with a new instance, as after a restart of the controller."""
+        if self.talks:
+            self.talks[-1].engine.close()
+        self.talks.append(Talk(self.attach()))
+        return self.talks[-1]
+
+    def launch(self, spec: JobSpec, job: int = 1, attempt: int = 1, devices: tuple[int, ...] = ()) -> Launch:
+        """Return the order to start the only task of an attempt."""
+        task = TaskRef(JobId(job), attempt, 0, 0)
+        self.used.add(task)
+        return Launch(task, spec, Grant(0, 0, NodeId(0), devices), self.node, 0, 1)
+
+    def halt(self, task: TaskRef, grace_s: float = 10.0, signal: str = "SIGTERM") -> Halt:
+        """Return the order to stop a task."""
+        return Halt(task, self.node, signal, round(grace_s * SECOND_US))
+
+    def _only_real(self) -> None:
+        if not self.real:
+            pytest.skip("this engine only pretends: there is no process to look at")
+
+    # --- starting and ending ---------------------------------------------------------------------
+
+    def test_reports_start_and_end(self, talk: Talk) -> None:
+        order = self.launch(self.exits(0))
+        talk.tell(order)
+        assert talk.gone(order.task) == TaskIsGone(order.task, 0)
+        assert talk.heard.index(TaskIsUp(order.task)) < talk.heard.index(TaskIsGone(order.task, 0))
+
+    def test_names_its_node(self, talk: Talk) -> None:
+        assert [up.spec.name for up in talk.inventory.nodes] == [self.node]
+        assert talk.inventory.nodes[0].running == ()
+
+    @pytest.mark.parametrize("code", [1, 3, 127, 255])
+    def test_keeps_the_exit_code(self, talk: Talk, code: int) -> None:
+        order = self.launch(self.exits(code))
+        talk.tell(order)
+        assert talk.gone(order.task) == TaskIsGone(order.task, code)
+
+    def test_starts_once_however_often_it_is_told(self, talk: Talk) -> None:
+        order = self.launch(self.runs_on())
+        talk.tell(order, order)
+        talk.up(order.task)
+        talk.tell(order)
+        self.settle(talk)
+        assert self.starts(order.task) == 1
+        assert talk.ends(order.task) == []
+
+    def test_answers_a_launch_after_the_end_with_the_end(self, talk: Talk) -> None:
+        order = self.launch(self.exits(3))
+        talk.tell(order)
+        talk.gone(order.task)
+        talk.tell(order)
+        assert talk.gone(order.task, times=2) == TaskIsGone(order.task, 3)
+        assert self.starts(order.task) == 1
+
+    def test_starts_nothing_again_after_the_acknowledgement(self, talk: Talk) -> None:
+        order = self.launch(self.exits(3))
+        talk.tell(order)
+        talk.gone(order.task)
+        talk.engine.acknowledge([order.task])
+        talk.tell(order)
+        talk.gone(order.task, times=2)
+        assert self.starts(order.task) == 1
+
+    def test_takes_another_attempt_for_another_task(self, talk: Talk) -> None:
+        first, second = self.launch(self.exits(1)), self.launch(self.exits(2), attempt=2)
+        talk.tell(first)
+        assert talk.gone(first.task).exit_code == 1
+        talk.tell(second)
+        assert talk.gone(second.task).exit_code == 2
+
+    def test_says_why_a_command_cannot_start_and_goes_on(self, talk: Talk) -> None:
+        broken, sound = self.launch(self.cannot_start()), self.launch(self.exits(0), job=2)
+        talk.tell(broken, sound)
+        report = talk.gone(broken.task)
+        assert report.exit_code is None
+        assert "no-such-command" in report.error
+        assert talk.gone(sound.task).exit_code == 0
+
+    def test_refuses_a_node_that_it_does_not_have(self, talk: Talk) -> None:
+        task = TaskRef(JobId(1), 1, 0, 0)
+        talk.tell(Launch(task, self.exits(0), Grant(0, 0, NodeId(7)), "elsewhere", 0, 1))
+        assert "elsewhere" in talk.gone(task).error
+
+    def test_runs_many_short_tasks_each_once(self, talk: Talk) -> None:
+        orders = [self.launch(self.exits(job % 5), job=job) for job in range(1, 61)]
+        talk.tell(*orders)
+        for order in orders:
+            assert talk.gone(order.task).exit_code == order.task.job % 5
+            assert self.starts(order.task) == 1
+
+    # --- stopping --------------------------------------------------------------------------------
+
+    def test_stops_by_the_signal(self, talk: Talk) -> None:
+        order = self.launch(self.runs_on())
+        talk.tell(order)
+        talk.up(order.task)
+        talk.tell(self.halt(order.task, signal="SIGINT"))
+        assert talk.gone(order.task) == TaskIsGone(order.task, -2)
+
+    def test_kills_what_does_not_stop_within_the_grace(self, talk: Talk) -> None:
+        order = self.launch(self.stubborn())
+        talk.tell(order)
+        talk.up(order.task)
+        self.settle(talk)  # let it say that it ignores the signal
+        talk.tell(self.halt(order.task, grace_s=0.5))
+        assert talk.gone(order.task) == TaskIsGone(order.task, -9)
+
+    def test_a_second_halt_does_not_prolong_the_grace(self, talk: Talk) -> None:
+        order = self.launch(self.stubborn())
+        talk.tell(order)
+        talk.up(order.task)
+        self.settle(talk)
+        talk.tell(self.halt(order.task, grace_s=0.5), self.halt(order.task, grace_s=3600))
+        assert talk.gone(order.task).exit_code == -9
+
+    def test_a_second_halt_may_shorten_the_grace(self, talk: Talk) -> None:
+        order = self.launch(self.stubborn())
+        talk.tell(order)
+        talk.up(order.task)
+        self.settle(talk)
+        talk.tell(self.halt(order.task, grace_s=3600), self.halt(order.task, grace_s=0))
+        assert talk.gone(order.task).exit_code == -9
+
+    def test_answers_a_halt_of_something_unknown(self, talk: Talk) -> None:
+        task = TaskRef(JobId(99), 1, 0, 0)
+        talk.tell(self.halt(task))
+        assert talk.gone(task) == TaskIsGone(task)
+
+    def test_a_launch_that_comes_after_its_halt_starts_nothing(self, talk: Talk) -> None:
+        order = self.launch(self.exits(0))
+        talk.tell(self.halt(order.task), order)
+        talk.gone(order.task, times=2)
+        self.settle(talk)
+        assert self.starts(order.task) == 0
+
+    def test_answers_a_halt_of_something_over_with_its_end(self, talk: Talk) -> None:
+        order = self.launch(self.exits(3))
+        talk.tell(order)
+        talk.gone(order.task)
+        talk.tell(self.halt(order.task))
+        assert talk.gone(order.task, times=2) == TaskIsGone(order.task, 3)
+
+    def test_stands_still_and_goes_on(self, talk: Talk) -> None:
+        order = self.launch(self.lasts(0.6))
+        talk.tell(order)
+        talk.up(order.task)
+        talk.tell(Pause(order.task, self.node, paused=True))
+        self.settle(talk, 1.2)
+        assert talk.ends(order.task) == []
+        talk.tell(Pause(order.task, self.node, paused=False))
+        assert talk.gone(order.task).exit_code == 0
+
+    def test_stops_what_stands_still(self, talk: Talk) -> None:
+        order = self.launch(self.runs_on())
+        talk.tell(order)
+        talk.up(order.task)
+        talk.tell(Pause(order.task, self.node, paused=True), self.halt(order.task))
+        assert talk.gone(order.task).exit_code == -15
+
+    # --- across a restart of the controller ------------------------------------------------------
+
+    def test_a_new_instance_finds_what_runs(self, talk: Talk) -> None:
+        order = self.launch(self.runs_on())
+        talk.tell(order)
+        talk.up(order.task)
+        new = self.again()
+        assert new.inventory.nodes[0].running == (order.task,)
+        new.tell(order, self.halt(order.task))
+        assert new.gone(order.task).exit_code == -15
+        assert self.starts(order.task) == 1
+
+    def test_a_new_instance_hears_what_ended_meanwhile(self, talk: Talk) -> None:
+        order = self.launch(self.exits(3))
+        talk.tell(order)
+        talk.gone(order.task)
+        assert self.again().inventory.gone == (TaskIsGone(order.task, 3),)
+        assert self.again().inventory.gone == (TaskIsGone(order.task, 3),)
+
+    def test_an_acknowledged_end_is_not_told_to_a_new_instance(self, talk: Talk) -> None:
+        orders = [self.launch(self.exits(3)), self.launch(self.exits(4), job=2)]
+        talk.tell(*orders)
+        for order in orders:
+            talk.gone(order.task)
+        talk.engine.acknowledge([orders[0].task])
+        assert self.again().inventory.gone == (TaskIsGone(orders[1].task, 4),)
+
+    def test_early_doubled_and_strange_acknowledgements_lose_nothing(self, talk: Talk) -> None:
+        order = self.launch(self.runs_on())
+        strange = TaskRef(JobId(98), 1, 0, 0)
+        talk.tell(order)
+        talk.up(order.task)
+        talk.engine.acknowledge([order.task, strange, order.task])
+        new = self.again()
+        assert new.inventory.nodes[0].running == (order.task,)
+        new.tell(self.halt(order.task))
+        new.gone(order.task)
+        new.engine.acknowledge([order.task])
+        new.engine.acknowledge([order.task])
+        assert self.again().inventory == Inventory(new.inventory.nodes[:0] + talk.inventory.nodes)
+
+    # --- waiting ---------------------------------------------------------------------------------
+
+    def test_wake_ends_a_wait_from_another_thread(self, talk: Talk) -> None:
+        self._only_real()
+        timer = threading.Timer(0.2, talk.engine.wake)
+        began = time.monotonic()
+        timer.start()
+        talk.engine.wait(20)
+        timer.join()
+        assert 0.1 < time.monotonic() - began < 10
+
+    def test_wait_ends_when_there_is_a_report(self, talk: Talk) -> None:
+        order = self.launch(self.lasts(0.2))
+        talk.tell(order)
+        began = time.monotonic()
+        talk.gone(order.task)
+        talk.tell(order)
+        talk.engine.wait(20)
+        assert talk.engine.reports() == [TaskIsGone(order.task, 0)]
+        assert time.monotonic() - began < 10
+
+    # --- what a process finds and leaves ---------------------------------------------------------
+
+    def test_a_signal_that_ends_a_task_is_a_negative_code(self, talk: Talk) -> None:
+        self._only_real()
+        order = self.launch(self.shell("kill -SEGV $$"))
+        talk.tell(order)
+        assert talk.gone(order.task).exit_code == -11
+
+    def test_a_task_finds_its_devices_and_its_place(self, talk: Talk) -> None:
+        self._only_real()
+        names = (
+            "CLEARWAY_JOB CLEARWAY_ATTEMPT CLEARWAY_INDEX RANK WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES"
+        )
+        line = " ".join(f"${{{name}-unset}}," for name in names.split())
+        task = TaskRef(JobId(7), 2, 0, 1)
+        self.used.add(task)
+        grant = Grant(0, 1, NodeId(0), (1, 3))
+        talk.tell(Launch(task, self.shell(f"echo {line}", CUDA_VISIBLE_DEVICES="0,1,2"), grant, self.node, 1, 2))
+        talk.gone(task)
+        found = self.log(task, "stdout").decode().split(", ")
+        assert found[:5] == ["7", "2", "1", "1", "2"]
+        assert found[5:7] != ["unset", "unset"]
+        assert found[7] == "1,3,\n"
+
+    def test_a_task_without_devices_sees_none(self, talk: Talk) -> None:
+        self._only_real()
+        order = self.launch(self.shell('echo "[${CUDA_VISIBLE_DEVICES-unset}]"'))
+        talk.tell(order)
+        talk.gone(order.task)
+        assert self.log(order.task, "stdout") == b"[]\n"
+
+    def test_every_byte_of_output_is_kept(self, talk: Talk) -> None:
+        self._only_real()
+        code = "import sys; sys.stdout.buffer.write(bytes(range(256))); sys.stderr.buffer.write(b'\\xb2\\0\\n')"
+        order = self.launch(self.python(code))
+        talk.tell(order)
+        assert talk.gone(order.task).exit_code == 0
+        assert self.log(order.task, "stdout") == bytes(range(256))
+        assert self.log(order.task, "stderr") == b"\xb2\0\n"
+
+    def test_a_task_reads_nothing_from_its_input(self, talk: Talk) -> None:
+        self._only_real()
+        order = self.launch(self.shell("cat; echo end"))
+        talk.tell(order)
+        assert talk.gone(order.task).exit_code == 0
+        assert self.log(order.task, "stdout") == b"end\n"
+
+    @pytest.mark.parametrize("ignores", ["", "trap '' TERM; "], ids=["heeds", "ignores"])
+    def test_children_that_got_away_are_gone_before_the_end_is_told(self, talk: Talk, ignores: str) -> None:
+        """The child leaves its session and its parents; the main process ends under a halt."""
+        self._only_real()
+        order = self.launch(self.shell(f"{_runaway(self.scratch, ignores)} exec sleep 600"))
+        talk.tell(order)
+        pid = _pid_in(self.scratch / "child", talk)
+        talk.tell(self.halt(order.task, grace_s=1))
+        talk.gone(order.task)
+        assert not _lives(pid)
+
+    def test_children_are_gone_before_the_end_of_a_crash_is_told(self, talk: Talk) -> None:
+        """The main process dies by itself; what it left ignores SIGTERM and holds the place until it is killed."""
+        self._only_real()
+        order = self.launch(self.shell(f"{_runaway(self.scratch, '')} kill -SEGV $$"))
+        talk.tell(order)
+        pid = _pid_in(self.scratch / "child", talk)
+        assert talk.gone(order.task).exit_code == -11
+        assert not _lives(pid)
+
+
+def _runaway(scratch: Path, ignores: str) -> str:
+    """Return a shell line that starts a process in a session of its own whose parents are gone, and waits for it."""
+    child = shlex.quote(str(scratch / "child"))
+    inner = shlex.quote(f"{ignores}echo $$ > {child}.new; mv {child}.new {child}; while :; do sleep 0.1; done")
+    return f"(setsid sh -c {inner} &) ; while [ ! -e {child} ]; do sleep 0.02; done;"
+
+
+def _pid_in(path: Path, talk: Talk) -> int:
+    until = time.monotonic() + PATIENCE_S
+    while not path.exists():
+        if time.monotonic() > until:
+            pytest.fail(f"{path} was not written")
+        talk.listen(0.02)
+    return int(path.read_text())
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

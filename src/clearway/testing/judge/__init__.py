@@ -1,0 +1,9 @@
+"""The judge of scenarios: whether a timeline keeps what `expect` says and the rules that hold in every scenario.
+
+lines = judge(scenario, timeline)     # both as YAML and JSON give them; [] when all holds
+"""
+
+from clearway.testing.judge.same import same
+from clearway.testing.judge.verdict import EXPECT, RULES, judge
+
+__all__ = ["EXPECT", "RULES", "judge", "same"]

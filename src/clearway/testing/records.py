@@ -1,0 +1,93 @@
+"""One record of every kind, with every field in use: what a journal must give back as it got it."""
+
+from __future__ import annotations
+
+from clearway.model import events as ev
+from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.ids import ClassId, JobId, NodeId
+from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
+from clearway.model.reasons import Code, because
+from clearway.model.states import End, State
+
+JOB, OTHER, NODE, CLASS = JobId(7), JobId(8), NodeId(3), ClassId(2)
+TASK = ev.TaskRef(JOB, 2, 1, 4)
+GRANT = ev.Grant(1, 4, NODE, (0, 3), 1000, 2**36)
+
+
+def full_job() -> JobSpec:
+    """Return a job that says every word."""
+    amounts = (2, 0, 2**35, 8000, 2**36, 2**37, 10_000)
+    demand = Demand(*amounts, (("npu", 1),), ("A100", "H100"), (("zone", "z1"),), ("t",), "avoid")
+    return JobSpec(  # noqa: S604  it is not run
+        name="train \u2603 \U0001f680", roles=(Role("lead", 1, 0), Role("worker", 5, 3, demand, one_per_node=True)),
+        queue="research", priority=-5, run=("python", "train.py", "--x=1"), shell=True,
+        workdir="/home/a b", env=(("A", "1"), ("\u00c4", "line\nbreak")), uses=("database",), after=("prepare",),
+        time_limit_us=1, time_estimate_us=2, start_deadline_us=3, deadline_us=4, on_deadline="stop", preemptible=False,
+        checkpoint=Checkpoint(5, "SIGUSR1", 6, on_stop=True, write_time_us=7), max_retries=3, retry_backoff_us=8,
+        retry_backoff_max_us=9, retry_jitter="full", retry_window_us=10, max_losses=11, idempotency_key="k1", user="u",
+        tenant="t", labels=(("l", "v"),), pin=Pin("n1", (0, 1)),
+    )  # fmt: skip
+
+
+def full_node() -> NodeSpec:
+    """Return a node that says every word."""
+    return NodeSpec(
+        "n1", 64_000, 2**39, 2**41, 25_000, 8, "A100", 80 * 2**30, (("npu", 8),), ((0, 1, 2, 3), (4, 5, 6, 7)),
+        ((0, 1),), ((0, 1, 2, 3),), "r1", "z1", (("team", "vision"),), ("maintenance",), 12_500_000, spot=True,
+        holds=("imagenet",), counted_only=True,
+    )  # fmt: skip
+
+
+def full_policy() -> PolicySpec:
+    """Return a policy that says every word otherwise than the default."""
+    return PolicySpec(
+        ("fair", "fifo"), "none", "forecast", ("priority", "reclaim"), priority_inheritance=True, score=(("cost", 2),),
+        fairness_measure="dominant", half_life_us=1, min_runtime_us=2, calm_us=3, time_slice_us=4,
+        reservation_timeout_us=5, fallback="priority", lease_us=6, share_memory="proportional",
+    )  # fmt: skip
+
+
+def full_queue() -> QueueSpec:
+    """Return a queue that says every word."""
+    eight = (("gpus", 8000),)
+    return QueueSpec(
+        "research", "org", eight, eight, 2, borrow=False, lend=False, order=("fifo",), limit_per_user=eight,
+        defaults=b'{"priority":1}',
+    )  # fmt: skip
+
+
+def every_record() -> list[ev.Record]:
+    """Return one record of every kind, in the order of their definition, a microsecond apart."""
+    reasons = (because(Code.NO_CAPACITY, gpus=4000, models="A100, H100"), because(Code.BEHIND, first="caf\u00e9"))
+    cause = because(Code.EXITED, exit_code=137)
+    made: list[ev.Record] = [
+        ev.Submitted(1, JOB, full_job(), (OTHER,)),
+        ev.Refused(2, JOB, "bad", because(Code.BAD_VALUE, field="gpus", value="1.5", rule="whole")),
+        ev.CancelAsked(3, JOB, "ada"),
+        ev.SuspendAsked(4, JOB),
+        ev.ResumeAsked(5, JOB),
+        ev.QueueChanged(6, full_queue()),
+        ev.LimitChanged(7, LimitSpec("database", 4)),
+        ev.PolicyChanged(8, full_policy()),
+        ev.NodeAdded(9, NODE, full_node()),
+        ev.NodeRemoved(10, NODE),
+        ev.NodeQuiet(11, NODE, 5),
+        ev.NodeHeard(12, NODE, (TASK,)),
+        ev.NodeDrained(13, NODE, drained=False),
+        ev.DevicesChanged(14, NODE, (6, 7)),
+        ev.TaskStarted(15, TASK),
+        ev.TaskEnded(16, TASK, None, "no such file"),
+        ev.ControllerStarted(17),
+        ev.NodeLost(18, NODE),
+        ev.Joined(19, JOB, CLASS),
+        ev.ClassWaits(20, CLASS, reasons),
+        ev.JobWaits(21, JOB, reasons),
+        ev.Reserved(22, JOB, 99, (GRANT,)),
+        ev.Started(23, JOB, 2, (GRANT, ev.Grant(0, 0, NODE)), because(Code.PLACED, nodes="n1")),
+        ev.Stopping(24, JOB, 2, End.TIMED_OUT, because(Code.TIME_LIMIT, limit_us=1)),
+        ev.Paused(25, JOB, 2, paused=True),
+        ev.AttemptEnded(26, JOB, 2, End.PREEMPTED, cause),
+        ev.Requeued(27, JOB, 30, cause),
+        ev.Ended(28, JOB, State.FAILED, cause),
+    ]
+    return made

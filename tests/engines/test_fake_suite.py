@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from clearway.engines.fake import FakeEngine, Life, ManualClock, Room
+from clearway.model.events import TaskRef
+from clearway.model.actions import Launch
+from clearway.model.fleet import NodeSpec
+from clearway.model.job import JobSpec
+from clearway.testing.engines import SECOND_US, EngineSuite, Talk
+
+RUNS_ON = Life(run_us=None, stop_us=0)
+
+
+class TestFakeEngine(EngineSuite):
+    real = False
+
+    @pytest.fixture(autouse=True)
+    def _place(self) -> None:
+        self.lives: dict[str, Life] = {}
+        self.room = Room([NodeSpec(self.node)], ManualClock(), lambda launch: self.lives[launch.spec.name])
+
+    def attach(self) -> FakeEngine:
+        return FakeEngine(self.room)
+
+    def _job(self, life: Life) -> JobSpec:
+        name = f"life-{len(self.lives)}"
+        self.lives[name] = life
+        return JobSpec(name)
+
+    def exits(self, code: int) -> JobSpec:
+        return self._job(Life(run_us=0, exit_code=code))
+
+    def runs_on(self) -> JobSpec:
+        return self._job(RUNS_ON)
+
+    def stubborn(self) -> JobSpec:
+        return self._job(Life(stop_us=None))
+
+    def cannot_start(self) -> JobSpec:
+        return self._job(Life(error="the command 'no-such-command' does not exist"))
+
+    def lasts(self, seconds: float) -> JobSpec:
+        return self._job(Life(run_us=round(seconds * SECOND_US)))
+
+    def starts(self, task: TaskRef) -> int:
+        return sum(order.task == task for order in self.room.launched)
+
+    def settle(self, talk: Talk, seconds: float = 0.3) -> None:
+        until = self.room.clock.now_us() + round(seconds * SECOND_US)
+        while self.room.clock.now_us() < until:
+            talk.engine.wait((until - self.room.clock.now_us()) / SECOND_US)
+            talk.heard += talk.engine.reports()

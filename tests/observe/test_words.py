@@ -1,0 +1,192 @@
+"""Each reason in words: the amounts are there, the words are SPEC's, and missing facts do no harm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clearway.model.errors import InputError
+from clearway.model.reasons import Code, Fact, Reason, because
+from clearway.model.values import gpus
+from clearway.observe import words
+from clearway.observe.words import sentence
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+S = 1_000_000
+GIB = 2**30
+
+SENTENCES: list[tuple[Reason, str]] = [
+    (
+        because(Code.NO_CAPACITY, gpus=4000, tasks=1, nodes=2, short_gpus=2, most_free_gpus=1000, best_node="n1"),
+        "needs 4 GPUs on one node, 1 free on n1; 2 nodes: 2 with too few GPUs free",
+    ),
+    (
+        because(Code.NO_CAPACITY, share=600, tasks=1, nodes=2, short_share=2, most_free_gpus=800, best_node="n1"),
+        "needs 0.6 of one GPU device on one node, 0.8 free on n1; 2 nodes: 2 with no device that has enough of it free",
+    ),
+    (
+        because(Code.NO_CAPACITY, gpu_memory=12 * GIB, cpus=500, memory=GIB, tasks=1),
+        "needs 12 GiB of GPU memory on one device, 0.5 CPUs and 1 GiB of memory on one node",
+    ),
+    (
+        because(Code.NO_CAPACITY, gpus=1000, tasks=8, fit=3, nodes=1, short_gpus=1),
+        "needs 8 tasks at once, each with 1 GPU on one node; 3 of them fit now; 1 node: 1 with too few GPUs free",
+    ),
+    (
+        because(Code.NO_CAPACITY, gpus=1000, tasks=1, models="A100, H100", nodes=3, wrong_model=2, drained=1),
+        "needs 1 GPU of model A100 or H100 on one node; 3 nodes: 2 with another GPU model, 1 drained",
+    ),
+    (
+        because(Code.NO_CAPACITY, gpus=1000, tasks=1, nodes=2, tainted=1, taints="maintenance", short_gpus=1),
+        "needs 1 GPU on one node; 2 nodes: 1 with a taint that it does not tolerate maintenance, 1 with too few GPUs free",
+    ),
+    (
+        because(Code.NO_CAPACITY, tasks=1, nodes=1, wrong_label=1, wants="zone=z1", **{"res.npu": 2}),
+        "needs 2 npu on one node; 1 node: 1 without the label zone=z1",
+    ),
+    (
+        because(Code.NO_CAPACITY, tasks=2, fit=0, cpus=1000, role="big", nodes=1, short_res_npu=1, pin="n1"),
+        "needs 2 tasks at once, each with 1 CPU on its pinned node n1; role big; 0 of them fit now; "
+        "1 node: 1 with too little npu free",
+    ),
+    (
+        because(Code.NEVER_FITS, gpus=8000, tasks=1, nodes=2, too_small=2, largest_gpus=4000),
+        "no node can ever run it: needs 8 GPUs on one node; the largest node that it could use has 4 GPUs; "
+        "2 nodes: 2 too small even when empty",
+    ),
+    (because(Code.BEHIND, first="H"), "waits behind H, which goes first on the nodes that it could use"),
+    (
+        because(Code.RESERVATION, first="H", start_us=100 * S, node="n1"),
+        "would delay the reservation of H to start at 100 s on n1",
+    ),
+    (
+        because(Code.QUEUE_LIMIT, queue="parent", resource="gpus", need=5000, used=4000, limit=4000),
+        "needs 5 GPUs; queue parent holds 4 GPUs and may hold at most 4 GPUs (its limit)",
+    ),
+    (
+        because(Code.QUEUE_LIMIT, queue="q", resource="memory", need=GIB, used=0, limit=GIB // 2),
+        "needs 1 GiB of memory; queue q holds 0 bytes of memory and may hold at most 512 MiB of memory (its limit)",
+    ),
+    (because(Code.SLOTS, limit="db", slots=1, used=1), "waits for a slot of the limit db: all 1 are in use"),
+    (because(Code.AFTER, jobs="prepare, clean"), "waits for prepare, clean to succeed"),
+    (because(Code.RETRY_DELAY, until_us=31 * S, tries=1, max_retries=3), "retry 1 of 3 may start at 31 s (retry delay)"),
+    (because(Code.PLACED, nodes="n1, n2"), "was next in order and fits on n1, n2"),
+    (
+        because(Code.BACKFILLED, nodes="n1", first="H", start_us=100 * S),
+        "fits on n1 without touching the reservation of H at 100 s (backfill)",
+    ),
+    (because(Code.EXITED, exit_code=137), "exited with code 137"),
+    (because(Code.CANCELLED, by=""), "was cancelled"),
+    (because(Code.CANCELLED, by="ada"), "was cancelled by ada"),
+    (because(Code.TIME_LIMIT, limit_us=5400 * S), "ran for its time limit of 1 h 30 min"),
+    (because(Code.DEADLINE, deadline_us=100 * S), "had not succeeded by its deadline, 100 s"),
+    (because(Code.START_DEADLINE, limit_us=30 * S), "had not started by its start deadline, 30 s after its submit"),
+    (because(Code.NODE_LOST, node="n1", lease_us=30 * S), "node n1 was lost: not heard of for the lease of 30 s"),
+    (
+        because(Code.RETRIES_USED_UP, tries=4, max_retries=3, exit_code=1),
+        "exited with code 1; failed 4 times, which uses up its retries (max_retries 3)",
+    ),
+    (
+        because(Code.LOSSES_USED_UP, losses=1, max_losses=0, node="n1"),
+        "node n1 was lost; it lost its place once, more than it survives (max_losses 0)",
+    ),
+    (because(Code.RETRY_WINDOW, window_us=100 * S), "its retry window of 1 min 40 s after its first start is over"),
+    (because(Code.DEPENDENCY, job="prepare", state="failed"), "needs prepare to succeed, which is failed"),
+]
+
+
+@pytest.mark.parametrize(("reason", "text"), SENTENCES)
+def test_a_reason_in_words(reason: Reason, text: str) -> None:
+    assert sentence(reason) == text
+
+
+@pytest.mark.parametrize("code", Code)
+def test_every_code_has_a_sentence_without_facts_and_with_strange_ones(code: Code) -> None:
+    assert sentence(Reason(code)).strip()
+    facts: dict[str, Fact] = {k: "x" for _, k in _all_facts()}
+    assert sentence(because(code, **facts)).strip()
+
+
+def _all_facts() -> list[tuple[Code, str]]:
+    return [(reason.code, key) for reason, _ in SENTENCES for key, _ in reason.facts]
+
+
+@pytest.mark.parametrize("code", Code)
+def test_every_code_has_its_page(code: Code) -> None:
+    page = (ROOT / "docs" / "reasons" / f"{code}.md").read_text()
+    assert page.startswith(f"# {code}\n")
+    for part in ("## What it means", "## What lifts it", "## Facts"):
+        assert part in page
+
+
+def test_no_page_is_left_over() -> None:
+    pages = {p.stem for p in (ROOT / "docs" / "reasons").glob("*.md")} - {"README"}
+    assert pages == set(Code)
+
+
+def test_a_page_shows_a_sentence_as_it_is_said() -> None:
+    for reason, text in SENTENCES:
+        page = (ROOT / "docs" / "reasons" / f"{reason.code}.md").read_text()
+        said = [line[2:] for line in page.splitlines() if line.startswith("> ")]
+        known = {t for r, t in SENTENCES if r.code is reason.code}
+        assert said, reason.code
+        assert set(said) <= known, (reason.code, text)
+
+
+def test_moments_are_put_into_words_by_the_shell() -> None:
+    reason = because(Code.RESERVATION, first="H", start_us=5, node="n1")
+    assert "to start at noon on" in sentence(reason, lambda us: "noon" if us == 5 else "?")
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[31mb", "\u202eevil", "a\tb"])
+def test_names_are_shown_escaped(name: str) -> None:
+    text = sentence(because(Code.BEHIND, first=name))
+    assert text.isprintable()
+    assert "\\" in text
+
+
+def test_names_of_other_scripts_are_shown_as_they_are() -> None:
+    assert "Größe 猫" in sentence(because(Code.BEHIND, first="Größe 猫"))
+
+
+def test_a_refused_value_reads_as_its_error() -> None:
+    with pytest.raises(InputError) as caught:
+        gpus("gpus", 1.5)
+    error = caught.value
+    reason = because(Code.BAD_VALUE, field=error.field, value=error.value, rule=error.rule)
+    assert sentence(reason) == str(error)
+
+
+def test_needs_are_in_the_units_of_files() -> None:
+    reason = because(Code.NO_CAPACITY, gpus=4000, cpus=500, memory=GIB, nodes=3, short_gpus=3, **{"res.npu": 2})
+    assert words.needs(reason) == {"gpus": 4, "cpus": 0.5, "memory": GIB, "npu": 2}
+    assert words.needs(because(Code.NO_CAPACITY, share=600)) == {"gpus": 0.6}
+    assert words.needs(because(Code.BEHIND, first="x")) == {}
+
+
+EXPECTED: list[tuple[str, Reason, list[str | list[str]]]] = [
+    ("14 node", because(Code.NO_CAPACITY, gpus=4000, tasks=1, nodes=2, short_gpus=2), ["4", "node"]),
+    ("27 limit", because(Code.QUEUE_LIMIT, queue="parent", resource="gpus", need=5000, used=0, limit=4000), ["4", ["limit", "quota", "at most"]]),
+    ("32 share", because(Code.NO_CAPACITY, share=600, tasks=1), [["0.6", "600"], ["device", "gpu"]]),
+    ("33 tiny", because(Code.BAD_VALUE, field="gpus", value="1e-07", rule="the smallest share is 0.001 (one milli-GPU)"), [["0.001", "milli", "smallest"]]),
+    ("36 one and a half", because(Code.BAD_VALUE, field="gpus", value="1.5", rule="a whole number >= 0, or a fraction below 1"), ["gpus", "1.5", ["whole", "fraction", "below 1"]]),
+    ("52 retries", because(Code.RETRIES_USED_UP, tries=5, max_retries=4, exit_code=1), [["retry", "retries", "attempts"]]),
+    ("52 window", because(Code.RETRY_WINDOW, window_us=100 * S), ["window"]),
+    ("55 time limit", because(Code.TIME_LIMIT, limit_us=100 * S), [["time limit", "time_limit"]]),
+    ("55b deadline", because(Code.DEADLINE, deadline_us=100 * S), ["deadline"]),
+    ("80 too large", because(Code.NEVER_FITS, gpus=8000, tasks=1, largest_gpus=4000), ["8", ["node", "4"]]),
+    ("80 model", because(Code.NEVER_FITS, gpus=1000, models="H100", nodes=2, wrong_model=2), ["H100"]),
+    ("107 taint", because(Code.NO_CAPACITY, gpus=1000, nodes=2, tainted=1, taints="maintenance"), [["maintenance", "taint", "tolerate"]]),
+    ("start deadline", because(Code.START_DEADLINE, limit_us=S), ["start deadline"]),
+    ("retry window", because(Code.RETRY_WINDOW, window_us=S), ["retry window"]),
+]  # fmt: skip
+"""What scenario files expect to be mentioned: (which, reason, mentions)."""
+
+
+@pytest.mark.parametrize(("which", "reason", "mentions"), EXPECTED)
+def test_a_sentence_mentions_what_scenarios_expect(which: str, reason: Reason, mentions: list[str | list[str]]) -> None:
+    text = sentence(reason).lower()
+    for mention in mentions:
+        alternatives = mention if isinstance(mention, list) else [mention]
+        assert any(word.lower() in text for word in alternatives), (which, text)
