@@ -123,7 +123,8 @@ def test_files_of_jobs_are_submitted_all_or_none(product: Product, tmp_path: Pat
 
 BAD = [
     ("gpus", "-1"), ("gpus", "nan"), ("gpus", "inf"), ("gpus", "abc"), ("gpus", "true"), ("gpus", "1.5"),
-    ("gpus", "0.0001"),     ("cpus", "-100"), ("memory", "-1Gi"), ("memory", "128m"), ("memory", "0.5"), ("memory", "1e400"), ("memory", ""),
+    ("gpus", "0.0001"), ("cpus", "-100"), ("memory", "-1Gi"), ("memory", "128m"), ("memory", "0.5"),
+    ("memory", "1e400"), ("memory", ""),
     ("tasks", "0"), ("tasks", "-2"), ("priority", "nan"), ("time_estimate", "-5"), ("max_retries", "-1"), ("spot", "x"),
 ]  # fmt: skip
 

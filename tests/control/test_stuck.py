@@ -148,8 +148,8 @@ def test_the_engine_is_listened_to_all_the_while(live: Live, journal: FailingJou
     until(lambda: len(heard) > 2)
 
 
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    with small_disk(tmp_path) as disk:
+def test_a_disk_that_is_really_full() -> None:
+    with small_disk() as disk:
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(800_000))
         names = fill_and_go_on(disk / "journal.db", ballast)

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from clearway.engines.fake import FakeEngine, Life, ManualClock, Room
-from clearway.model.events import TaskRef
-from clearway.model.actions import Launch
 from clearway.model.fleet import NodeSpec
 from clearway.model.job import JobSpec
 from clearway.testing.engines import SECOND_US, EngineSuite, Talk
+
+if TYPE_CHECKING:
+    from clearway.model.events import TaskRef
 
 RUNS_ON = Life(run_us=None, stop_us=0)
 

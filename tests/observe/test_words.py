@@ -39,11 +39,11 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (
         because(Code.NO_CAPACITY, gpus=1000, tasks=1, nodes=2, tainted=1, taints="maintenance", short_gpus=1),
-        "needs 1 GPU on one node; 2 nodes: 1 with a taint that it does not tolerate maintenance, 1 with too few GPUs free",
+        "needs 1 GPU on one node; 2 nodes: 1 with a taint that it does not tolerate (maintenance), 1 with too few GPUs free",
     ),
     (
         because(Code.NO_CAPACITY, tasks=1, nodes=1, wrong_label=1, wants="zone=z1", **{"res.npu": 2}),
-        "needs 2 npu on one node; 1 node: 1 without the label zone=z1",
+        "needs 2 npu on one node; 1 node: 1 without a label that it wants (zone=z1)",
     ),
     (
         because(Code.NO_CAPACITY, tasks=2, fit=0, cpus=1000, role="big", nodes=1, short_res_npu=1, pin="n1"),
@@ -71,6 +71,7 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.SLOTS, limit="db", slots=1, used=1), "waits for a slot of the limit db: all 1 are in use"),
     (because(Code.AFTER, jobs="prepare, clean"), "waits for prepare, clean to succeed"),
     (because(Code.RETRY_DELAY, until_us=31 * S, tries=1, max_retries=3), "retry 1 of 3 may start at 31 s (retry delay)"),
+    (because(Code.NOT_CONSIDERED), "was not yet considered in this cycle; others went first"),
     (because(Code.PLACED, nodes="n1, n2"), "was next in order and fits on n1, n2"),
     (
         because(Code.BACKFILLED, nodes="n1", first="H", start_us=100 * S),
@@ -84,6 +85,15 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.START_DEADLINE, limit_us=30 * S), "had not started by its start deadline, 30 s after its submit"),
     (because(Code.NODE_LOST, node="n1", lease_us=30 * S), "node n1 was lost: not heard of for the lease of 30 s"),
     (
+        because(Code.GANG_BROKEN, role="worker", left=1, least=2),
+        "only 1 of at least 2 tasks of role worker were left, so the rest were stopped",
+    ),
+    (
+        because(Code.START_FAILED, error="no such program: trian.py"),
+        "could not be started: no such program: trian.py",
+    ),
+    (because(Code.EXIT_UNKNOWN), "ended while nobody saw it, so its exit code is unknown (counts as a loss)"),
+    (
         because(Code.RETRIES_USED_UP, tries=4, max_retries=3, exit_code=1),
         "exited with code 1; failed 4 times, which uses up its retries (max_retries 3)",
     ),
@@ -93,12 +103,20 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (because(Code.RETRY_WINDOW, window_us=100 * S), "its retry window of 1 min 40 s after its first start is over"),
     (because(Code.DEPENDENCY, job="prepare", state="failed"), "needs prepare to succeed, which is failed"),
+    (
+        because(Code.BAD_VALUE, field="gpus", value="1.5", rule="a whole number >= 0, or a fraction below 1"),
+        "gpus: 1.5 is refused: a whole number >= 0, or a fraction below 1",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("reason", "text"), SENTENCES)
 def test_a_reason_in_words(reason: Reason, text: str) -> None:
     assert sentence(reason) == text
+
+
+def test_every_code_has_an_example() -> None:
+    assert {reason.code for reason, _ in SENTENCES} == set(Code)
 
 
 @pytest.mark.parametrize("code", Code)

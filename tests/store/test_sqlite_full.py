@@ -45,8 +45,8 @@ def fill(journal: SqliteJournal) -> StoreError:
             return error
 
 
-def test_full_disk(tmp_path: Path) -> None:
-    with small_disk(tmp_path) as disk:
+def test_full_disk() -> None:
+    with small_disk() as disk:
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(1_000_000))
         journal = SqliteJournal(disk / "journal.db")
@@ -63,8 +63,8 @@ def test_full_disk(tmp_path: Path) -> None:
         again.close()
 
 
-def test_full_disk_when_opened(tmp_path: Path) -> None:
-    with small_disk(tmp_path) as disk:
+def test_full_disk_when_opened() -> None:
+    with small_disk() as disk:
         with pytest.raises(OSError, match="No space"):
             (disk / "ballast").write_bytes(bytes(4_000_000))
         with pytest.raises(StoreError, match="No space|disk"):

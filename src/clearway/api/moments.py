@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from clearway.observe.timeline import Face
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def iso(us: int) -> str:
     """Return microseconds since 1970 as a time with milliseconds."""
-    return (_EPOCH + timedelta(microseconds=us)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (_FIRST_MOMENT + timedelta(microseconds=us)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def iso_or_none(us: int | None) -> str | None:
@@ -28,7 +28,7 @@ class WallClock(Face):
 
     def moment(self, us: int) -> str:
         """Return a moment inside a sentence, in whole seconds."""
-        return (_EPOCH + timedelta(microseconds=us)).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return (_FIRST_MOMENT + timedelta(microseconds=us)).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 FACE = WallClock()

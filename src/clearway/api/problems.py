@@ -46,10 +46,13 @@ KINDS: tuple[tuple[type[ClearwayError], int, str], ...] = (
 class HttpFault(Exception):  # noqa: N818  it is about the request's form, and never leaves this room
     """A request that is not as HTTP or JSON should be."""
 
-    def __init__(self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        """Keep what the answer says."""
+    def __init__(
+        self, status: int, title: str, detail: str, headers: Mapping[str, str] | None = None, **parts: str
+    ) -> None:
+        """Keep what the answer says; `parts` are field, value and rule where it is about one."""
         super().__init__(detail)
         self.status, self.title, self.detail, self.headers = status, title, detail, dict(headers or {})
+        self.parts = parts
 
 
 def problem(status: int, title: str, detail: str, headers: Mapping[str, str] | None = None, **more: object) -> Response:
@@ -86,7 +89,7 @@ async def _ours(_request: Request, error: ClearwayError) -> Response:
 
 
 async def _fault(_request: Request, error: HttpFault) -> Response:
-    return problem(error.status, error.title, error.detail, error.headers)
+    return problem(error.status, error.title, error.detail, error.headers, **error.parts)
 
 
 async def _validation(_request: Request, error: RequestValidationError) -> Response:

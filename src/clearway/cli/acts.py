@@ -16,49 +16,59 @@ _JOB = click.argument("jobs", nargs=-1, required=True, metavar="JOB...", shell_c
 _NODE = click.argument("nodes", nargs=-1, required=True, metavar="NODE...", shell_complete=complete_node)
 
 
-def _each(shell: Shell, key: str, names: tuple[str, ...], act: Callable[[str], Any], done: str) -> None:
-    answers = [act(name) for name in names]
+def _each_job(shell: Shell, jobs: tuple[str, ...], act: Callable[[str], dict[str, Any]], done: str) -> None:
+    rows = []
+    for job in jobs:
+        rows.append(act(job))
+        if not shell.as_json:
+            told = f"is {rows[-1]['state']}" if rows[-1]["ended"] else done
+            shell.line(f"job {rows[-1]['id']} ({rows[-1]['name']}) {told}")
     if shell.as_json:
-        shell.document({key: answers})
-    else:
-        for name in names:
-            shell.line(f"{key.removesuffix('s')} {name} {done}")
+        shell.document({"jobs": rows})
+
+
+def _each_node(shell: Shell, nodes: tuple[str, ...], *, drained: bool) -> None:
+    client = shell.client()
+    told = "is drained: nothing new is placed there" if drained else "is used again"
+    rows = []
+    for node in nodes:
+        rows.append(client.drain(node, drained=drained))
+        if not shell.as_json:
+            shell.line(f"node {node} {told}")
+    if shell.as_json:
+        shell.document({"nodes": rows})
 
 
 @command("cancel")
 @_JOB
 def cancel_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Cancel JOBs: those that wait at once, those that run after they were asked to stop. One that is over stays so."""
-    _each(shell, "jobs", jobs, shell.client().cancel, "is cancelled, or will be when its processes are gone")
+    _each_job(shell, jobs, shell.client().cancel, "is told to stop")
 
 
 @command("suspend")
 @_JOB
 def suspend_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Have running JOBs stand still. They keep what they hold."""
-    _each(shell, "jobs", jobs, shell.client().suspend, "stands still; clearway resume has it go on")
+    _each_job(shell, jobs, shell.client().suspend, "stands still; clearway resume has it go on")
 
 
 @command("resume")
 @_JOB
 def resume_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Have JOBs that stand still go on."""
-    _each(shell, "jobs", jobs, shell.client().resume, "goes on")
+    _each_job(shell, jobs, shell.client().resume, "goes on")
 
 
 @command("drain")
 @_NODE
 def drain_command(shell: Shell, nodes: tuple[str, ...]) -> None:
     """Place nothing new on NODEs; what runs there goes on to its end."""
-    client = shell.client()
-    _each(
-        shell, "nodes", nodes, lambda name: client.drain(name, drained=True), "is drained: nothing new is placed there"
-    )
+    _each_node(shell, nodes, drained=True)
 
 
 @command("undrain")
 @_NODE
 def undrain_command(shell: Shell, nodes: tuple[str, ...]) -> None:
     """Place jobs on NODEs again."""
-    client = shell.client()
-    _each(shell, "nodes", nodes, lambda name: client.drain(name, drained=False), "is used again")
+    _each_node(shell, nodes, drained=False)

@@ -94,7 +94,8 @@ def _outcome(run: Callable[[], object], *, as_json: bool) -> int:
 
 def say(error: ClearwayError, *, as_json: bool) -> int:
     """Write an error to stderr, and return the number to exit with."""
-    _write(json.dumps(problem(error)) if as_json else f"clearway: {plain(str(error))}")
+    lines = str(error).splitlines()  # a controller that did not start is shown with the end of its log
+    _write(json.dumps(problem(error)) if as_json else "clearway: " + "\n".join(map(plain, lines)))
     return _kind(error).code
 
 

@@ -11,9 +11,9 @@ from clearway.cli.told import counted_only
 
 _STYLE = {"ready": "green", "drained": "yellow", "quiet": "yellow", "lost": "red"}
 _COLUMNS = (
-    Column("NODE"), Column("STATE"), Column("FREE GPUS", right=True), Column("MODEL"), Column("GPU MEMORY", right=True),
+    Column("NODE", cut=True), Column("STATE"), Column("FREE GPUS", right=True), Column("MODEL", cut=True), Column("GPU MEMORY", right=True),
     Column("FREE CPUS", right=True), Column("FREE MEMORY", right=True), Column("TASKS", right=True),
-    Column("DEVICES HELD"),
+    Column("DEVICES HELD", cut=True),
 )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def _cells(row: dict[str, Any]) -> list[str | Cell]:
         Cell(", ".join([state, *marks]), _STYLE.get(state, "")),
         f"{shown.amount(row['free_gpus'])} of {row['gpus']}" if row["gpus"] else "",
         row["gpu_model"] or "",
-        shown.size(row["gpu_memory"]) if row["gpus"] else "",
+        shown.size(row["gpu_memory"]) if row["gpu_memory"] else "",
         _free(row, "cpus", shown.amount),
         _free(row, "memory", shown.size),
         str(row["tasks"]),
@@ -58,7 +58,13 @@ def _free(row: dict[str, Any], resource: str, write: Any) -> str:  # noqa: ANN40
 
 
 def _held(devices: list[dict[str, Any]]) -> str:
+    """Return the devices that are held: whole ones by number, parts of one with what is held of it."""
     whole = [d["number"] for d in devices if d["held"] == 1]
-    parts = [f"{d['number']}: {shown.amount(d['held'])}" for d in devices if 0 < d["held"] < 1]
-    memory = [f"{d['number']}: {shown.size(d['gpu_memory'])}" for d in devices if not d["held"] and d["gpu_memory"]]
-    return ", ".join(([shown.numbers(whole)] if whole else []) + parts + memory)
+    parts = [
+        f"{d['number']} ({_part(d)})" for d in devices if d["number"] not in whole and (d["held"] or d["gpu_memory"])
+    ]
+    return ", ".join(parts + ([shown.numbers(whole)] if whole else []))
+
+
+def _part(device: dict[str, Any]) -> str:
+    return shown.amount(device["held"]) if device["held"] else shown.size(device["gpu_memory"])

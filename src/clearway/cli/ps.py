@@ -20,8 +20,8 @@ STATES = ("pending", "running", "succeeded", "failed", "cancelled")
 MOST_ROWS = 1000
 
 _COLUMNS = (
-    Column("JOB", right=True), Column("NAME"), Column("STATE"), Column("QUEUE"), Column("GPUS", right=True),
-    Column("SUBMITTED", right=True), Column("RAN", right=True), Column("WHERE, OR WHY"),
+    Column("JOB", right=True), Column("NAME", cut=True), Column("STATE"), Column("QUEUE", cut=True), Column("GPUS", right=True),
+    Column("SUBMITTED", right=True), Column("RAN", right=True), Column("WHERE, OR WHY", cut=True),
 )  # fmt: skip
 
 

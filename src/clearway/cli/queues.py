@@ -9,8 +9,8 @@ from clearway.cli.shell import Shell, command
 from clearway.cli.table import Column, draw
 
 _COLUMNS = (
-    Column("QUEUE"), Column("PARENT"), Column("WAITING", right=True), Column("RUNNING", right=True), Column("HOLDS"),
-    Column("GUARANTEE"), Column("LIMIT"), Column("WEIGHT", right=True),
+    Column("QUEUE", cut=True), Column("PARENT", cut=True), Column("WAITING", right=True), Column("RUNNING", right=True), Column("HOLDS", wraps=True),
+    Column("GUARANTEE", wraps=True), Column("LIMIT", wraps=True), Column("WEIGHT", right=True),
 )  # fmt: skip
 
 

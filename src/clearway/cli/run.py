@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ def run_command(shell: Shell, *, command_line: tuple[str, ...], wait: bool, **op
         shell.document(answer)
     else:
         tell_submitted(shell, [answer])
-        shell.note(f"its output: clearway logs -f {answer['id']}; why it waits: clearway why {answer['id']}")
+        if sys.stderr.isatty():
+            shell.note(f"its output: clearway logs -f {answer['id']}; why it waits: clearway why {answer['id']}")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, NotYetError
 from clearway.model.values import MILLI
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ class Verdict(NamedTuple):
     def holds(self) -> bool:
         """Whether it ran and everything came true."""
         return not self.broken and self.refused is None
+
+    @property
+    def waits_for(self) -> str:
+        """The word that this version does not carry out yet, if it was not run for that."""
+        return self.refused.field if isinstance(self.refused, NotYetError) else ""
 
 
 def files_of(paths: Iterable[Path]) -> list[Path]:

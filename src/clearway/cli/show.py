@@ -16,7 +16,7 @@ from clearway.cli.table import Cell, Column, draw, pairs, state
 MOST_WAITS = 10  # the newest; all stand in the document of --json
 
 _ATTEMPTS = (
-    Column("ATTEMPT", right=True), Column("STARTED"), Column("RAN", right=True), Column("END"), Column("WHERE"),
+    Column("ATTEMPT", right=True), Column("STARTED"), Column("RAN", right=True), Column("END"), Column("WHERE", cut=True),
     Column("WHY IT ENDED", wraps=True),
 )  # fmt: skip
 _WAITS = (Column("WAITED FROM"), Column("FOR", right=True), Column("WHY", wraps=True))

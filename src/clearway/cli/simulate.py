@@ -14,8 +14,8 @@ from clearway.cli.shell import Shell, command
 from clearway.cli.table import Cell, Column, draw, state
 
 _COLUMNS = (
-    Column("JOB"), Column("SUBMITTED", right=True), Column("WAITED", right=True), Column("STARTED", right=True),
-    Column("ENDED", right=True), Column("STATE"), Column("WHERE, OR WHY"),
+    Column("JOB", cut=True), Column("SUBMITTED", right=True), Column("WAITED", right=True), Column("STARTED", right=True),
+    Column("ENDED", right=True), Column("STATE"), Column("WHERE, OR WHY", cut=True),
 )  # fmt: skip
 _SUMMARY = (
     ("makespan", "from the first submit to the last end", " s"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clearway.cli import shown
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import pairs
@@ -16,11 +18,11 @@ def status_command(shell: Shell) -> None:
     if shell.as_json:
         shell.document(told)
         return
-    controller, gpus = told["controller"], told["gpus"]
+    gpus = told["gpus"]
     jobs = ", ".join(f"{n} {state}" for state, n in told["jobs"].items())
     pairs(
         [
-            ("controller", f"process {controller['pid']}, version {controller['version']}, {controller['text']}"),
+            ("controller", _controller(told["controller"])),
             ("home", str(shell.home or home_dir())),
             ("policy", ", ".join(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
             ("nodes", str(told["nodes"])),
@@ -30,3 +32,9 @@ def status_command(shell: Shell) -> None:
     )
     if said := counted_only(gpus["counted_only"]):
         shell.line(said)
+
+
+def _controller(told: dict[str, Any]) -> str:
+    state = f"{told['state']}: {told['text']}" if told["text"] else told["state"]
+    listens = f", listens on {told['listen']}" if told["listen"] else ""
+    return f"{state}, process {told['pid']} since {shown.ago(told['since'])}, version {told['version']}{listens}"

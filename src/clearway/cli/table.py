@@ -6,12 +6,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from clearway.cli.shown import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-UNBOUNDED_WIDTH = 10_000  # into a file or a pipe nothing is cut, so that a line can be searched
+UNBOUNDED_WIDTH = 1_000_000  # into a file or a pipe nothing is cut, so that a line can be searched
+LEAST_WIDTH = 12  # to which a text that does not fit is cut or wrapped; below it nothing is recognised
+GAP = 2
 
 STATE_STYLE = {
     "pending": "yellow", "running": "cyan", "succeeded": "green",
@@ -20,10 +24,11 @@ STATE_STYLE = {
 
 
 class Column(NamedTuple):
-    """A heading; `right` for numbers; `wraps` for sentences, which go on in a next line where others are cut."""
+    """A heading; `right` for numbers. Where the terminal is too narrow a text is `cut`, or `wraps` into more lines."""
 
     heading: str
     right: bool = False
+    cut: bool = False
     wraps: bool = False
 
 
@@ -45,22 +50,41 @@ def draw(columns: Sequence[Column], rows: Iterable[Sequence[str | Cell]], *, hea
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, show_header=headings, header_style="bold", padding=(0, 2, 0, 0))
-    for c in columns:
-        table.add_column(
-            c.heading,
-            justify="right" if c.right else "left",
-            no_wrap=not c.wraps,
-            overflow="fold" if c.wraps else "ellipsis",
-        )
-    for row in rows:
-        cells = (cell if isinstance(cell, Cell) else Cell(cell) for cell in row)
-        table.add_row(*(Text(plain(cell.text), style=cell.style) for cell in cells))
-    Console(file=sys.stdout, width=_width(), highlight=False, no_color="NO_COLOR" in os.environ or None).print(table)
+    texts = [[Text(plain(cell.text), cell.style) for cell in map(_cell, row)] for row in rows]
+    natural = [max([len(c.heading), *(row[i].cell_len for row in texts)]) for i, c in enumerate(columns)]
+    no_color = "NO_COLOR" in os.environ or None
+    room = Console(file=sys.stdout).width if sys.stdout.isatty() else UNBOUNDED_WIDTH
+    table = Table(box=None, pad_edge=False, show_header=headings, header_style="bold", padding=(0, GAP, 0, 0))
+    for c, width in zip(columns, fitted(columns, natural, room), strict=True):
+        side, overflow = "right" if c.right else "left", "fold" if c.wraps else "ellipsis"
+        table.add_column(c.heading, justify=side, no_wrap=not c.wraps, overflow=overflow, width=width)  # type: ignore[arg-type]
+    for cells in texts:
+        table.add_row(*cells)
+    console = Console(file=sys.stdout, width=UNBOUNDED_WIDTH, highlight=False, no_color=no_color)
+    with console.capture() as drawn:
+        console.print(table)
+    for line in drawn.get().splitlines():
+        click.echo(line.rstrip())
 
 
-def _width() -> int | None:
-    return None if sys.stdout.isatty() else UNBOUNDED_WIDTH
+def _cell(value: str | Cell) -> Cell:
+    return value if isinstance(value, Cell) else Cell(value)
+
+
+def fitted(columns: Sequence[Column], natural: Sequence[int], room: int) -> list[int]:
+    """Return a width for each column: its natural one, less where the whole would not fit, the widest first."""
+    widths = list(natural)
+    over = sum(widths) + GAP * (len(widths) - 1) - room
+    while over > 0:
+        shrinking = [i for i, c in enumerate(columns) if (c.cut or c.wraps) and widths[i] > LEAST_WIDTH]
+        if not shrinking:
+            break
+        widest = max(shrinking, key=lambda i: widths[i])
+        others = [widths[i] for i in shrinking if widths[i] < widths[widest]]
+        by = min(over, max(1, widths[widest] - max([LEAST_WIDTH, *others])))
+        widths[widest] -= by
+        over -= by
+    return widths
 
 
 def pairs(rows: Iterable[tuple[str, str | Cell]]) -> None:

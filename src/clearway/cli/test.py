@@ -52,7 +52,9 @@ def _tell(shell: Shell, verdict: scenarios.Verdict) -> None:
         return
     if sys.stderr.isatty():
         click.echo(CLEAR_LINE, nl=False, err=True)
-    if verdict.refused is not None:
+    if verdict.waits_for:
+        shell.line(f"{verdict.file}: not run: this version does not carry out {verdict.waits_for} yet")
+    elif verdict.refused is not None:
         shell.line(f"{verdict.file}: cannot be run: {verdict.refused}")
     for line in verdict.broken:
         shell.line(f"{verdict.file}: {line}")
@@ -60,12 +62,11 @@ def _tell(shell: Shell, verdict: scenarios.Verdict) -> None:
 
 def _conclude(shell: Shell, verdicts: Sequence[scenarios.Verdict]) -> None:
     holding = sum(verdict.holds for verdict in verdicts)
-    refused = sum(verdict.refused is not None for verdict in verdicts)
+    later = sum(verdict.waits_for != "" for verdict in verdicts)
+    refused = sum(verdict.refused is not None for verdict in verdicts) - later
+    broken = len(verdicts) - holding - later - refused
     parts = [f"{holding} hold" if holding != 1 else "1 holds"]
-    if broken := len(verdicts) - holding - refused:
-        parts.append(f"{broken} broken")
-    if refused:
-        parts.append(f"{refused} cannot be run")
+    parts += [f"{n} {what}" for n, what in ((broken, "broken"), (refused, "cannot be run"), (later, "not run")) if n]
     count = f"{len(verdicts)} scenario{'' if len(verdicts) == 1 else 's'}"
     shell.line(f"{count}: {', '.join(parts)} ({sum(v.took_s for v in verdicts):.1f} s)")
 
@@ -77,6 +78,7 @@ def _document(verdicts: Sequence[scenarios.Verdict]) -> dict[str, Any]:
                 "file": str(v.file),
                 "holds": v.holds,
                 "broken": list(v.broken),
+                "waits_for": v.waits_for or None,
                 "refused": None if v.refused is None else faults.problem(v.refused),
                 "took_s": round(v.took_s, 3),
             }

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 def up_command(shell: Shell, *, detach: bool, devices: str | None, fleet: str | None, listen: str | None) -> None:
     """Start a controller on this machine. Jobs go on when it stops, and are found again by the next one."""
     from clearway.compose.launch import start
+    from clearway.config.settings import load_settings
 
     options = _options(devices, fleet, listen)
     home = shell.home or home_dir()
+    load_settings(home, options)  # what is refused is said here, and not at the end of a log
     if not detach:
         shell.note(f"a controller starts for {home}; Ctrl-C stops it, jobs go on")
     running = start(home, options, detach=detach)

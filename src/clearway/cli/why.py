@@ -33,9 +33,11 @@ def why_command(shell: Shell, job: str) -> None:
     )
     for reason in told["reasons"] or [{"text": "no reason recorded"}]:
         shell.line(f"  {reason['text']}")
-    if told["causes"]:
+    now = told["reasons"][-1]["text"] if told["reasons"] else ""
+    causes = [cause for cause in told["causes"] if not (cause is told["causes"][-1] and cause["text"] == now)]
+    if causes:
         shell.line("what came before:")
-        for cause in told["causes"]:
+        for cause in causes:
             shell.line(f"  {_cause(cause)}")
 
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearway.core.devices import pick
-from clearway.core.ledger import Held
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
-from clearway.core.profile import NEVER, Expected, Table
+from clearway.core.profile import NEVER, Table
 from clearway.core.view import Reservation
 from clearway.model.events import Reserved
 from clearway.model.ids import NodeId
@@ -39,7 +38,6 @@ class Promises:
         self.view, self.draft, self.now_us = view, draft, now_us
         self.active: list[tuple[Reservation, WaitClass, Waiting]] = []
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
-        self._drafted: list[tuple[Expected, Held]] = []
         self._table: Table | None = None
         self._gained = sorted(view.ledger.gained)
 
@@ -95,14 +93,9 @@ class Promises:
             for one in view.ledger.holdings[job]:
                 if one.grant.node == node:
                     self.draft.give(one.grant, one.demand)
-        for expected, one in self._drafted:
-            if one.grant.node == node and expected.end_us <= moment_us:
-                self.draft.give(one.grant, one.demand)
 
-    def started(self, waiting: Waiting, held: list[Held]) -> None:
-        """Take note of a start in this cycle: promises of the last cycle may no longer hold."""
-        expected = Expected(self.now_us, self._end_us(waiting))
-        self._drafted += [(expected, one) for one in held]
+    def started(self) -> None:
+        """Take note of a start in this cycle: what was worked out about later moments no longer holds."""
         self._table = None
 
     def passed(self) -> tuple[str, int] | None:
@@ -191,7 +184,7 @@ class Promises:
     def _earliest(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Return the first moment at which a job finds a place, with that place; None if none is known."""
         if self._table is None:
-            self._table = Table(self.view.ledger, self.view.ends, self.now_us, self._drafted)
+            self._table = Table(self.view.ledger, self.view.ends, self.now_us)
         table, barred = self._table, self._barred_by_promises()
         moments = table.moments
         low, high = 0, len(moments)

@@ -2,7 +2,8 @@
 
 Classes are taken in the order of their first jobs. What finds a place starts. The first job of each pool of nodes
 that finds none is promised its earliest moment (backfill) or bars the nodes it could use (no backfill); later jobs
-start only where that touches nothing promised. All is drafted on the books and undone at the end: the plan is a wish.
+start only where that touches nothing promised. What starts is counted in the books at once, so that the rest of the
+cycle sees it; `Plan.drop` takes it back, for those who only want to know what would happen.
 
 Only classes that something changed for are tried; of the others the first of each pool is enough to know who is owed.
 """
@@ -41,8 +42,23 @@ class Turn(NamedTuple):
     position: int
 
 
-def decide(view: View, now_us: int) -> list[Decided]:
-    """Return what should happen now. The view is as before when it returns, up to its indices."""
+class Plan(NamedTuple):
+    """What should happen now, as records. Its starts are counted in the view's books already."""
+
+    view: View
+    records: list[Decided]
+
+    def drop(self) -> None:
+        """Take the starts out of the books again: nothing of this plan is to happen."""
+        for record in reversed(self.records):
+            if isinstance(record, Started):
+                waiting = self.view.line.get(record.job)
+                for grant in record.grants:
+                    self.view.free_task(record.job, waiting.spec, grant.role, grant.index)
+
+
+def decide(view: View, now_us: int) -> Plan:
+    """Return what should happen now."""
     return _Cycle(view, now_us).run()
 
 
@@ -65,22 +81,17 @@ class _Cycle:
         self.barred: NDArray[np.bool_] | None = None
         self.pools: set[int] = set()
         self.first: Waiting | None = None
-        self.starts: list[tuple[Waiting, list[Held]]] = []
         self.started: set[JobId] = set()
 
-    def run(self) -> list[Decided]:
+    def run(self) -> Plan:
         wake(self.view)
-        for cls in list(map(self.view.line.classes.__getitem__, self.view.line.awake)):
-            self.view.line.pool_of(cls, self.view.ledger)
+        line, ledger = self.view.line, self.view.ledger
+        line.sort_into_pools(ledger)
         self._in_order()
         self._explain_new()
         self.plan += self.promises.changes()
-        for waiting, held in self.starts:
-            self.view.queues.count_held(waiting.spec.queue, held, -1)
-            self.view.queues.count_slots(waiting.spec.uses, -1)
-        self.draft.undo()
-        self.view.ledger.trim()
-        return self.plan
+        ledger.trim()
+        return Plan(self.view, self.plan)
 
     def _in_order(self) -> None:
         line = self.view.line
@@ -125,11 +136,10 @@ class _Cycle:
         return place(self.view, cls, waiting, self.draft, self.barred, allowed)
 
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
-        self.view.queues.count_held(waiting.spec.queue, held, 1)
-        self.view.queues.count_slots(waiting.spec.uses, 1)
-        self.starts.append((waiting, held))
+        self.draft.keep()
+        self.view.count_start(waiting.job, waiting.spec, held, self.now_us)
         self.started.add(waiting.job)
-        self.promises.started(waiting, held)
+        self.promises.started()
         grants = tuple([one.grant for one in held])
         self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(held)))
 
@@ -142,7 +152,7 @@ class _Cycle:
             shown = ", ".join(nodes[:SHOWN_NODES]) + (", .." if len(nodes) > SHOWN_NODES else "")
         passed = self.promises.passed()
         if passed is None:
-            return because(Code.PLACED, nodes=shown)
+            return Reason(Code.PLACED, (("nodes", shown),))
         return because(Code.BACKFILLED, nodes=shown, first=passed[0], start_us=passed[1])
 
     # --- holding back --------------------------------------------------------------------------

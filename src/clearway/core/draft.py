@@ -34,6 +34,10 @@ class Draft:
         """Return a point to which `undo` can go back."""
         return len(self._done)
 
+    def keep(self) -> None:
+        """Keep everything that was done; it can no longer be undone."""
+        self._done.clear()
+
     def undo(self, mark: int = 0) -> None:
         """Take back everything since `mark`, newest first."""
         while len(self._done) > mark:

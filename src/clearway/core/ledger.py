@@ -244,11 +244,10 @@ class Ledger:
 
     # --- holdings ------------------------------------------------------------------------------
 
-    def hold(self, job: JobId, held: Iterable[Held]) -> None:
-        """Take grants for a job."""
+    def register(self, job: JobId, held: Iterable[Held]) -> None:
+        """Write down whose grants these are, which are taken already."""
         mine = self.holdings.setdefault(job, [])
         for one in held:
-            self.take(one.grant, one.demand)
             mine.append(one)
             self.on_node[one.grant.node].add(job)
 
@@ -276,8 +275,9 @@ class Ledger:
             fresh.set_sick(NodeId(node), self.sick[node])
         for row in range(len(self.cap)):
             fresh._row(row)  # noqa: SLF001 - its own kind
-        for job, held in self.holdings.items():
-            fresh.hold(job, held)
+        for held in self.holdings.values():
+            for one in held:
+                fresh.take(one.grant, one.demand)
         _compare(self, fresh)
 
 

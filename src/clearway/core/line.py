@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sortedcontainers import SortedList
 
+from clearway.core.sorted import Ordered
 from clearway.core.resources import CPUS, GPUS, MEMORY
 from clearway.model.ids import ClassId
 
@@ -59,13 +60,13 @@ class WaitClass:
     `too_long_us`: in mode PASSED_OVER, jobs that run at least so long cannot start beside what is promised.
     """
 
-    __slots__ = ("entries", "estimates", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons", "spec", "too_long_us")
+    __slots__ = ("entries", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons", "shortest_us", "spec", "too_long_us")
 
     def __init__(self, number: ClassId, spec: JobSpec, places: list[Places]) -> None:
         """Begin without jobs; `spec` is any member's, `places` one per role."""
         self.id, self.spec, self.places = number, spec, places
-        self.entries: SortedList[tuple[Key, JobId]] = SortedList()
-        self.estimates: SortedList[int] = SortedList()
+        self.entries: Ordered[tuple[Key, JobId]] = Ordered()
+        self.shortest_us = UNKNOWN_US
         self.jobs: dict[JobId, Waiting] = {}
         self.reasons: tuple[Reason, ...] = ()
         self.mode = Mode.AWAKE
@@ -78,12 +79,16 @@ class WaitClass:
         return self.jobs[self.entries[position][1]] if position < len(self.entries) else None
 
     def shorter(self, position: int, than_us: int) -> int | None:
-        """Return the position of the first job from `position` on that runs shorter than `than_us`; None if none does."""
-        if self.estimates[0] >= than_us:
+        """Return the position of the first job from `position` on that runs shorter than `than_us`; None if none does.
+
+        `shortest_us` is a lower bound of all estimates in the class: most searches need no look at the jobs.
+        """
+        if self.shortest_us >= than_us:
             return None
         for at in range(position, len(self.entries)):
             if self.jobs[self.entries[at][1]].estimate_us < than_us:
                 return at
+        self.shortest_us = min((waiting.estimate_us for waiting in self.jobs.values()), default=UNKNOWN_US)
         return None
 
 
@@ -131,19 +136,19 @@ class Line:
             amounts = [dict(p.ledger.needs_of(p.demand)).get(row, 0) for p in cls.places]
             self._needs[at, cls.id] = min(amounts)
 
-    def pool_of(self, cls: WaitClass, ledger: Ledger) -> int:
-        """Return the number of the set of nodes that a class could use; equal sets have one number."""
+    def sort_into_pools(self, ledger: Ledger) -> None:
+        """Give every class that will be looked at the number of its pool; anew for all when the fleet changed."""
         if self._fleet != ledger.fleet_revision:
             self._fleet = ledger.fleet_revision
             self._pools.clear()
-            for mode in BLOCKING:
-                for other in [c for c in self.classes.values() if c.mode == mode and c.entries]:
-                    self.wake(other)
-            for other in self.classes.values():
-                other.pool = -1
-        if cls.pool < 0:
-            cls.pool = self._pools.setdefault(pool_mask(cls).tobytes(), len(self._pools))
-        return cls.pool
+            for cls in self.classes.values():
+                if cls.mode in BLOCKING and cls.entries:
+                    self.wake(cls)
+                cls.pool = -1
+        for number in self.awake:
+            cls = self.classes[number]
+            if cls.pool < 0:
+                cls.pool = self._pools.setdefault(pool_mask(cls).tobytes(), len(self._pools))
 
     # --- jobs ----------------------------------------------------------------------------------
 
@@ -151,7 +156,7 @@ class Line:
         """Put a job into its class; the class is tried again if the job may succeed where the others did not."""
         head = cls.entries[0] if cls.entries else None
         cls.entries.add((waiting.key, waiting.job))
-        cls.estimates.add(waiting.estimate_us)
+        cls.shortest_us = min(cls.shortest_us, waiting.estimate_us)
         cls.jobs[waiting.job] = waiting
         waiting.cls = cls.id
         self._class_of[waiting.job] = cls.id
@@ -171,7 +176,6 @@ class Line:
         head = cls.entries[0]
         waiting = cls.jobs.pop(job)
         cls.entries.remove((waiting.key, job))
-        cls.estimates.remove(waiting.estimate_us)
         self.count -= 1
         self._head_moved(cls, head)
         if not cls.entries:

@@ -10,7 +10,7 @@ from clearway.core.resources import GPUS
 from clearway.model.job import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -66,32 +66,38 @@ class Ends:
         """Begin empty."""
         self._ledger = ledger
         self.jobs: dict[JobId, Expected] = {}
-        self.amounts = Columns(5)  # start, end, node, row, amount
-        self.devices = Columns(5)  # start, end, device slot (node, number), share, room
+        self._amounts = Columns(5)  # start, end, node, row, amount
+        self._devices = Columns(5)  # start, end, device slot, share, room
         self._rows: dict[JobId, tuple[list[int], list[int]]] = {}
+        self._unwritten: dict[JobId, Sequence[Held]] = {}
 
-    def add(self, job: JobId, held: Iterable[Held], start_us: int, estimate_us: int | None) -> None:
+    def add(self, job: JobId, held: Sequence[Held], start_us: int, estimate_us: int | None) -> None:
         """Take note of a job that started, with all that it holds."""
-        end = NEVER if estimate_us is None else start_us + estimate_us
-        self.jobs[job] = Expected(start_us, end)
-        if end == NEVER:
-            return
-        rows: tuple[list[int], list[int]] = ([], [])
-        for one in held:
-            for amount in amount_rows(self._ledger, one):
-                rows[0].append(self.amounts.add((start_us, end, *amount)))
-            for device in device_rows(self._ledger, one):
-                rows[1].append(self.devices.add((start_us, end, *device)))
-        self._rows[job] = rows
+        if estimate_us is None:
+            self.jobs[job] = Expected(start_us, NEVER)
+        else:
+            self.jobs[job] = Expected(start_us, start_us + estimate_us)
+            self._unwritten[job] = held
 
     def remove(self, job: JobId) -> None:
         """Forget a job whose grants are free."""
         self.jobs.pop(job, None)
-        amounts, devices = self._rows.pop(job, ((), ()))
-        for row in amounts:
-            self.amounts.remove(row)
-        for row in devices:
-            self.devices.remove(row)
+        if self._unwritten.pop(job, None) is None and job in self._rows:
+            amounts, devices = self._rows.pop(job)
+            for row in amounts:
+                self._amounts.remove(row)
+            for row in devices:
+                self._devices.remove(row)
+
+    def columns(self) -> tuple[Columns, Columns]:
+        """Return the rows of amounts and of devices. Rows are written when someone first asks for them."""
+        for job, held in self._unwritten.items():
+            expected, ledger = self.jobs[job], self._ledger
+            amounts = [self._amounts.add((*expected, *row)) for one in held for row in amount_rows(ledger, one)]
+            devices = [self._devices.add((*expected, *row)) for one in held for row in device_rows(ledger, one)]
+            self._rows[job] = (amounts, devices)
+        self._unwritten.clear()
+        return self._amounts, self._devices
 
 
 def amount_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
@@ -114,13 +120,12 @@ def device_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
 class Table:
     """Everything that is expected to end, at one moment of looking: what is free at a later moment."""
 
-    def __init__(self, ledger: Ledger, ends: Ends, now_us: int, drafted: list[tuple[Expected, Held]]) -> None:
-        """Lay out the live rows, with those of grants that were only drafted."""
+    def __init__(self, ledger: Ledger, ends: Ends, now_us: int) -> None:
+        """Lay out the live rows."""
         self.ledger = ledger
-        amounts = [(*e, *row) for e, one in drafted if e.end_us < NEVER for row in amount_rows(ledger, one)]
-        devices = [(*e, *row) for e, one in drafted if e.end_us < NEVER for row in device_rows(ledger, one)]
-        self.amounts = _live(ends.amounts, amounts, now_us)
-        self.devices = _live(ends.devices, devices, now_us)
+        amounts, devices = ends.columns()
+        self.amounts = _live(amounts, now_us)
+        self.devices = _live(devices, now_us)
         self.moments = np.unique(np.concatenate([self.amounts[1], self.devices[1]]))
 
     def slots(self, places: Places, role: Role, until_us: int, barred: NDArray[np.bool_] | None) -> NDArray[np.int64]:
@@ -157,11 +162,9 @@ class Table:
         return np.minimum(fit, ANY).reshape(n, width).sum(axis=1)
 
 
-def _live(columns: Columns, drafted: list[tuple[int, ...]], now_us: int) -> NDArray[np.int64]:
-    """Return the live rows with drafted ones, each end later than now."""
+def _live(columns: Columns, now_us: int) -> NDArray[np.int64]:
+    """Return the live rows, each end later than now."""
     rows = columns.data[:, columns.live]
-    if drafted:
-        rows = np.concatenate([rows, np.array(drafted, np.int64).T], axis=1)
     start, end = rows[0], rows[1]
     overrun = np.maximum((now_us - start) // OVERRUN_PARTS, 1)
     rows[1] = np.where(end > now_us, end, now_us + overrun)

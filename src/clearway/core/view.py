@@ -12,6 +12,8 @@ from clearway.core.protocols import Candidate, Rules
 from clearway.core.queues import Queues
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clearway.model.events import Grant
     from clearway.model.ids import ClassId, JobId
     from clearway.model.job import Demand, JobSpec
@@ -79,11 +81,19 @@ class View:
             self.line.add_class(key, cls)
         return number
 
-    def start(self, job: JobId, spec: JobSpec, held: list[Held], now_us: int) -> None:
-        """Count an attempt's grants: in the books, its queues, its shared limits and the expected ends."""
-        self.ledger.hold(job, held)
+    def start(self, job: JobId, spec: JobSpec, held: Sequence[Held], now_us: int) -> None:
+        """Count an attempt's grants everywhere, unless the cycle that decided it did so already."""
+        if job not in self.ledger.holdings:
+            for one in held:
+                self.ledger.take(one.grant, one.demand)
+            self.count_start(job, spec, held, now_us)
+
+    def count_start(self, job: JobId, spec: JobSpec, held: Sequence[Held], now_us: int) -> None:
+        """Count grants that are taken in the books as a job's: its queues, shared limits and expected end."""
+        self.ledger.register(job, held)
         self.queues.count_held(spec.queue, held, 1)
-        self.queues.count_slots(spec.uses, 1)
+        if spec.uses:
+            self.queues.count_slots(spec.uses, 1)
         self.ends.add(job, held, now_us, spec.estimate_us)
 
     def free_task(self, job: JobId, spec: JobSpec, role: int, index: int) -> Held | None:

@@ -62,6 +62,9 @@ class Faults(NamedTuple):
     again_us: int = 5_000_000
 
 
+NO_FAULTS = Faults()
+
+
 class _Task:
     def __init__(self, launch: Launch | None, node: str, life: Life) -> None:
         self.launch, self.node, self.life = launch, node, life
@@ -76,7 +79,7 @@ class Room:
 
     def __init__(
         self, nodes: Iterable[NodeSpec], clock: ManualClock, life: Callable[[Launch], Life] = lambda _: Life(), *,
-        seed: int = 0, faults: Faults = Faults(), refuses: Callable[[Action], str] = lambda _: "",
+        seed: int = 0, faults: Faults = NO_FAULTS, refuses: Callable[[Action], str] = lambda _: "",
     ) -> None:  # fmt: skip
         self.clock = clock
         self.nodes = {node.name: node for node in nodes}
@@ -100,7 +103,7 @@ class Room:
         self._end(task, exit_code)
 
     def lose_node(self, node: str) -> None:
-        """A node dies with all that runs on it, without a word."""
+        """Have a node die with all that runs on it, without a word."""
         for task in self._tasks.values():
             if task.node == node and task.gone is None and task.launch is not None:
                 task.generation += 1
@@ -109,34 +112,34 @@ class Room:
         self._withheld[node] = []
 
     def cut_node(self, node: str) -> None:
-        """A node is not heard of any more; what runs on it goes on."""
+        """Have a node not be heard of any more; what runs on it goes on."""
         self._away[node] = self.clock.now_us()
         self._withheld.setdefault(node, [])
         self.told.append(NodeIsQuiet(node))
 
     def bring_back(self, node: str) -> None:
-        """A node that was lost or cut off is heard of again, with what it had to say."""
+        """Have a node that was lost or cut off be heard of again, with what it had to say."""
         self._away.pop(node)
         for report in (*self._withheld.pop(node), self.node_is_up(node)):
             self._tell(report)
 
     def remove_node(self, node: str) -> None:
-        """A node leaves for good."""
+        """Have a node leave for good."""
         del self.nodes[node]
         self._tell(NodeIsGone(node))
 
     def add_node(self, node: NodeSpec) -> None:
-        """A node joins, or has new words."""
+        """Have a node join, or give it new words."""
         self.nodes[node.name] = node
         self._tell(self.node_is_up(node.name))
 
     def hurt_devices(self, node: str, devices: tuple[int, ...]) -> None:
-        """Exactly these devices of a node are unhealthy from now on."""
+        """Have exactly these devices of a node be unhealthy from now on."""
         self.unhealthy[node] = devices
         self._tell(self.node_is_up(node))
 
     def tell_again(self, task: TaskRef) -> None:
-        """The report of a task's end arrives once more, if it has ended."""
+        """Have the report of a task's end arrive once more, if it has ended."""
         known = self._tasks.get(task)
         if known is not None and known.gone is not None:
             self._tell(known.gone)
@@ -170,7 +173,7 @@ class Room:
         return Inventory(tuple(map(self.node_is_up, here)), tuple(gone))
 
     def forget(self, task: TaskRef) -> None:
-        """The end of a task is known: it is not told again, and still never started again."""
+        """Take note that the end of a task is known: it is not told again, and still never started again."""
         known = self._tasks.get(task)
         if known is not None and known.gone is not None:
             known.launch = None

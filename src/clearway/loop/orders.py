@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from clearway.model.events import Record
 
 
+ORDERING = frozenset({ev.Started, ev.Stopping, ev.Paused})
+"""Records from which an order to the engine follows."""
+
+
 def actions_of(state: WorldState, record: Record) -> list[Action]:
     """Return what follows for the engine from a record that was just applied."""
     if isinstance(record, ev.Started):

@@ -5,8 +5,7 @@ Replaying a journal through `apply` gives the same state as living through it.
 
 from __future__ import annotations
 
-from functools import singledispatchmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clearway.core.ledger import Held
 from clearway.core.line import Waiting
@@ -21,6 +20,8 @@ from clearway.model.states import MOVES, TERMINAL, End, State
 from clearway.policies.registry import rules_for
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clearway.model.events import Record, TaskRef
     from clearway.model.job import JobSpec
 
@@ -63,18 +64,16 @@ class WorldState:
 
     # --- changing ------------------------------------------------------------------------------
 
-    @singledispatchmethod
     def apply(self, record: Record) -> None:
         """Change the state by one record."""
-        raise LedgerError(f"no way to apply {type(record).__name__}")
+        _APPLY[type(record)](self, record)
 
     def _move(self, entry: JobEntry, state: State) -> None:
         if state not in MOVES[entry.state]:
             raise LedgerError(f"job {entry.id} ({entry.spec.name}) cannot go from {entry.state} to {state}")
         entry.state = state
 
-    @apply.register
-    def _(self, record: ev.Submitted) -> None:
+    def _submitted(self, record: ev.Submitted) -> None:
         entry = JobEntry(record.job, record.spec, record.at_us, ())
         self.jobs[record.job] = entry
         self.next_job = record.job + 1
@@ -96,36 +95,28 @@ class WorldState:
         if spec.deadline_us is not None and spec.on_deadline == "stop":
             self.timers.add(Timer(spec.deadline_us, Due.DEADLINE, entry.id))
 
-    @apply.register
-    def _(self, record: ev.Refused) -> None:
+    def _refused(self, record: ev.Refused) -> None:
         self.next_job = record.job + 1
 
-    @apply.register(ev.CancelAsked)
-    @apply.register(ev.SuspendAsked)
-    @apply.register(ev.ResumeAsked)
-    def _(self, record: Record) -> None:
+    def _wish(self, record: Record) -> None:
         """A wish changes nothing by itself: what follows from it is recorded beside it."""
 
-    @apply.register
-    def _(self, record: ev.QueueChanged) -> None:
+    def _queue_changed(self, record: ev.QueueChanged) -> None:
         self.view.queues.set_queue(record.queue)
         self.view.changed_limits.update(self.view.queues.specs)
 
-    @apply.register
-    def _(self, record: ev.LimitChanged) -> None:
+    def _limit_changed(self, record: ev.LimitChanged) -> None:
         self.view.queues.set_limit(record.limit)
         self.view.changed_limits.add(record.limit.name)
 
-    @apply.register
-    def _(self, record: ev.PolicyChanged) -> None:
+    def _policy_changed(self, record: ev.PolicyChanged) -> None:
         self.policy = record.policy
         self.view.reservation_timeout_us = record.policy.reservation_timeout_us
         self.view.set_rules(rules_for(record.policy))
 
     # --- nodes ---------------------------------------------------------------------------------
 
-    @apply.register
-    def _(self, record: ev.NodeAdded) -> None:
+    def _node_added(self, record: ev.NodeAdded) -> None:
         self.view.ledger.add_node(record.node, record.spec)
         self.nodes[record.spec.name] = record.node
         self._open_if_clean(record.node)
@@ -135,30 +126,26 @@ class WorldState:
         if bool(self.view.ledger.open[node]) != is_open:
             self.view.ledger.set_open(node, is_open)
 
-    @apply.register
-    def _(self, record: ev.NodeRemoved) -> None:
+    def _node_removed(self, record: ev.NodeRemoved) -> None:
         self._free_all_on(record.node)
         self.nodes.pop(self.node_name(record.node), None)
         self.quiet.pop(record.node, None)
         self.view.ledger.add_node(record.node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
         self.view.ledger.set_open(record.node, False)
 
-    @apply.register
-    def _(self, record: ev.NodeQuiet) -> None:
+    def _node_quiet(self, record: ev.NodeQuiet) -> None:
         self.quiet[record.node] = record.since_us
         due = max(record.since_us, self.controller_up_us) + self.policy.lease_us
         self.timers.add(Timer(due, Due.LEASE, record.node))
 
-    @apply.register
-    def _(self, record: ev.NodeHeard) -> None:
+    def _node_heard(self, record: ev.NodeHeard) -> None:
         self.quiet.pop(record.node, None)
         self.lost.discard(record.node)
         strays = {task for task in record.running if self.live(task) is None}
         self.strays[record.node] = strays
         self._open_if_clean(record.node)
 
-    @apply.register
-    def _(self, record: ev.NodeLost) -> None:
+    def _node_lost(self, record: ev.NodeLost) -> None:
         self.lost.add(record.node)
         self.quiet.pop(record.node, None)
         self._free_all_on(record.node)
@@ -176,25 +163,21 @@ class WorldState:
         del entry.held[key]
         self.view.free_task(entry.id, entry.spec, *key)
 
-    @apply.register
-    def _(self, record: ev.NodeDrained) -> None:
+    def _node_drained(self, record: ev.NodeDrained) -> None:
         self.view.ledger.set_drained(record.node, record.drained)
 
-    @apply.register
-    def _(self, record: ev.DevicesChanged) -> None:
+    def _devices_changed(self, record: ev.DevicesChanged) -> None:
         self.unhealthy[record.node] = record.unhealthy
         self.view.ledger.set_sick(record.node, record.unhealthy)
 
-    @apply.register
-    def _(self, record: ev.ControllerStarted) -> None:
+    def _controller_started(self, record: ev.ControllerStarted) -> None:
         self.controller_up_us = record.at_us
         for node, since in self.quiet.items():
             self.timers.add(Timer(max(since, record.at_us) + self.policy.lease_us, Due.LEASE, node))
 
     # --- tasks ---------------------------------------------------------------------------------
 
-    @apply.register
-    def _(self, record: ev.TaskStarted) -> None:
+    def _task_started(self, record: ev.TaskStarted) -> None:
         entry = self.live(record.task)
         if entry is None:
             return
@@ -202,8 +185,7 @@ class WorldState:
         if entry.state == State.STARTING and len(entry.up) == len(entry.grants):
             self._move(entry, State.RUNNING)
 
-    @apply.register
-    def _(self, record: ev.TaskEnded) -> None:
+    def _task_ended(self, record: ev.TaskEnded) -> None:
         entry = self.live(record.task)
         if entry is None:
             for node, strays in self.strays.items():
@@ -219,8 +201,7 @@ class WorldState:
 
     # --- decisions -----------------------------------------------------------------------------
 
-    @apply.register
-    def _(self, record: ev.Joined) -> None:
+    def _joined(self, record: ev.Joined) -> None:
         entry = self.jobs[record.job]
         key = self.view.key(entry.id, entry.spec, entry.submitted_us)
         waiting = Waiting(entry.id, entry.spec, key, entry.attempt, entry.spec.estimate_us)
@@ -230,18 +211,15 @@ class WorldState:
         self.view.line.join(waiting, self.view.line.classes[number])
         entry.cls, entry.reasons = number, ()
 
-    @apply.register
-    def _(self, record: ev.ClassWaits) -> None:
+    def _class_waits(self, record: ev.ClassWaits) -> None:
         cls = self.view.line.classes[record.cls]
         cls.reasons = record.reasons
         self.view.line.new.discard(record.cls)
 
-    @apply.register
-    def _(self, record: ev.JobWaits) -> None:
+    def _job_waits(self, record: ev.JobWaits) -> None:
         self.jobs[record.job].reasons = record.reasons
 
-    @apply.register
-    def _(self, record: ev.Reserved) -> None:
+    def _reserved(self, record: ev.Reserved) -> None:
         if record.grants:
             self.view.reservations[record.job] = Reservation(record.job, record.start_us, record.grants)
             if self.policy.reservation_timeout_us is not None:
@@ -251,8 +229,7 @@ class WorldState:
             self.view.reservations.pop(record.job, None)
         self.view.promises_changed = True
 
-    @apply.register
-    def _(self, record: ev.Started) -> None:
+    def _started(self, record: ev.Started) -> None:
         entry = self.jobs[record.job]
         if record.attempt != entry.attempt + 1:
             raise LedgerError(f"job {entry.id}: attempt {record.attempt} follows {entry.attempt}")
@@ -267,15 +244,13 @@ class WorldState:
         if entry.spec.time_limit_us is not None:
             self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
 
-    @apply.register
-    def _(self, record: ev.Stopping) -> None:
+    def _stopping(self, record: ev.Stopping) -> None:
         entry = self.jobs[record.job]
         if entry.state != State.STOPPING:
             self._move(entry, State.STOPPING)
         entry.intent = record
 
-    @apply.register
-    def _(self, record: ev.Paused) -> None:
+    def _paused(self, record: ev.Paused) -> None:
         entry = self.jobs[record.job]
         self._move(entry, State.SUSPENDED if record.paused else State.RUNNING)
         if record.paused:
@@ -287,8 +262,7 @@ class WorldState:
                 left = entry.spec.time_limit_us - entry.run_us(record.at_us)
                 self.timers.add(Timer(record.at_us + left, Due.TIME_LIMIT, entry.id, entry.attempt))
 
-    @apply.register
-    def _(self, record: ev.AttemptEnded) -> None:
+    def _attempt_ended(self, record: ev.AttemptEnded) -> None:
         entry = self.jobs[record.job]
         for key in list(entry.held):
             self._free(entry, key)
@@ -298,8 +272,7 @@ class WorldState:
             entry.losses += 1
         entry.intent = None
 
-    @apply.register
-    def _(self, record: ev.Requeued) -> None:
+    def _requeued(self, record: ev.Requeued) -> None:
         entry = self.jobs[record.job]
         self._move(entry, State.PENDING)
         entry.not_before_us = record.not_before_us
@@ -311,8 +284,7 @@ class WorldState:
             due = entry.first_started_us + entry.spec.retry_window_us
             self.timers.add(Timer(due, Due.RETRY_WINDOW, entry.id, entry.attempt))
 
-    @apply.register
-    def _(self, record: ev.Ended) -> None:
+    def _ended(self, record: ev.Ended) -> None:
         entry = self.jobs.pop(record.job)
         self._move(entry, record.state)
         if record.state not in TERMINAL:
@@ -328,3 +300,34 @@ class WorldState:
                 other.after.discard(record.job)
                 if not other.after:
                     self.ready.append(job)
+
+_APPLY: dict[type[Record], Callable[[WorldState, Any], None]] = {
+    ev.Submitted: WorldState._submitted,
+    ev.Refused: WorldState._refused,
+    ev.QueueChanged: WorldState._queue_changed,
+    ev.LimitChanged: WorldState._limit_changed,
+    ev.PolicyChanged: WorldState._policy_changed,
+    ev.NodeAdded: WorldState._node_added,
+    ev.NodeRemoved: WorldState._node_removed,
+    ev.NodeQuiet: WorldState._node_quiet,
+    ev.NodeHeard: WorldState._node_heard,
+    ev.NodeLost: WorldState._node_lost,
+    ev.NodeDrained: WorldState._node_drained,
+    ev.DevicesChanged: WorldState._devices_changed,
+    ev.ControllerStarted: WorldState._controller_started,
+    ev.TaskStarted: WorldState._task_started,
+    ev.TaskEnded: WorldState._task_ended,
+    ev.Joined: WorldState._joined,
+    ev.ClassWaits: WorldState._class_waits,
+    ev.JobWaits: WorldState._job_waits,
+    ev.Reserved: WorldState._reserved,
+    ev.Started: WorldState._started,
+    ev.Stopping: WorldState._stopping,
+    ev.Paused: WorldState._paused,
+    ev.AttemptEnded: WorldState._attempt_ended,
+    ev.Requeued: WorldState._requeued,
+    ev.Ended: WorldState._ended,
+    ev.CancelAsked: WorldState._wish,
+    ev.SuspendAsked: WorldState._wish,
+    ev.ResumeAsked: WorldState._wish,
+}

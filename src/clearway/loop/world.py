@@ -17,7 +17,7 @@ from clearway.core.cycle import decide
 from clearway.core.line import Waiting
 from clearway.loop import asks, endings, reports
 from clearway.loop.entry import JobEntry
-from clearway.loop.orders import actions_of, tell_again
+from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.state import WorldState
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -124,7 +124,8 @@ class World:
         """Record something: it is so from now on, and what the engine must be told is noted."""
         self.state.apply(record)
         self._records.append(record)
-        self._actions += actions_of(self.state, record)
+        if type(record) in ORDERING:
+            self._actions += actions_of(self.state, record)
 
     def step(self, inputs: Sequence[Ask | Report], now_us: int) -> Step:
         """Take in what came, fire what is due, decide, and return what follows."""
@@ -194,7 +195,7 @@ class World:
             view.ledger.gained.clear()
             view.changed_limits.clear()
             view.promises_changed = False
-            for record in plan:
+            for record in plan.records:
                 self.emit(record)
 
     # --- used by the parts of the loop -----------------------------------------------------------

@@ -44,7 +44,7 @@ class _Live:
 
     submitted_us: int
     wants_gpus: bool
-    busy: float
+    busy: int
     first_us: int | None = None
     last_us: int | None = None
     run_us: int = 0
@@ -66,8 +66,8 @@ class _Integral:
     __slots__ = ("rate", "total")
 
     def __init__(self) -> None:
-        self.rate: float = 0
-        self.total: float = 0
+        self.rate = 0
+        self.total = 0
 
 
 class _Numbers:
@@ -91,12 +91,12 @@ class _Numbers:
 class Summary:
     """A fold over records; see the module for what each figure means. Times are in seconds."""
 
-    def __init__(self, busy: Mapping[str, float] | None = None) -> None:
+    def __init__(self, busy: Mapping[str, int] | None = None) -> None:
         """Start with nothing; `busy` as in Timeline."""
         self._busy_of = busy or {}
         self._jobs: dict[JobId, _Live] = {}
         self._lines: dict[ClassId, _Line] = {}
-        self._grants: dict[tuple[JobId, int, int], tuple[NodeId, int, float]] = {}
+        self._grants: dict[tuple[JobId, int, int], tuple[NodeId, int, int]] = {}
         self._nodes: dict[NodeId, tuple[int, int]] = {}
         self._away: set[NodeId] = set()
         self._short = 0
@@ -104,7 +104,7 @@ class Summary:
         self._held, self._used, self._there = _Integral(), _Integral(), _Integral()
         self._waste, self._price = _Integral(), _Integral()
         self._first_us: int | None = None
-        self._ended: tuple[int, tuple[float, ...]] | None = None
+        self._ended: tuple[int, tuple[int, ...]] | None = None
         self._wait, self._jct, self._slowdown = _Numbers(), _Numbers(), _Numbers()
         self.preemptions = 0
         self._on: dict[type, Callable[[Any], None]] = {
@@ -124,11 +124,11 @@ class Summary:
 
     def as_dict(self) -> dict[str, float | int | None]:
         """Return SPEC's summary of all records so far."""
-        end_us, (held, used, there, waste, price) = self._ended or (None, (0.0,) * 5)
+        end_us, (held, used, there, waste, price) = self._ended or (None, (0,) * 5)
         return {
             "makespan": None if end_us is None else (end_us - (self._first_us or 0)) / SECOND_US,
             "gpu_use": held / there if there else None,
-            "gpu_busy": used / there if there else None,
+            "gpu_busy": used / WHOLE / there if there else None,
             "mean_wait": self._wait.mean(),
             "p95_wait": self._wait.p95(),
             "mean_jct": self._jct.mean(),
@@ -159,9 +159,6 @@ class Summary:
         _, milli, busy = self._grants.pop(key, (None, 0, 0))
         self._held.rate -= milli
         self._used.rate -= milli * busy
-        if not self._grants:
-            # Exactly nothing is held: what rounding of `busy` left over is dropped.
-            self._held.rate = self._used.rate = 0
 
     # --- jobs ---
 
@@ -169,7 +166,7 @@ class Summary:
         if self._first_us is None:
             self._first_us = self._now_us = r.at_us
         wants = any(x.demand.milli_gpus or x.demand.one_device for x in r.spec.roles)
-        self._jobs[r.job] = _Live(r.at_us, wants, self._busy_of.get(r.spec.name, 1))
+        self._jobs[r.job] = _Live(r.at_us, wants, self._busy_of.get(r.spec.name, WHOLE))
 
     def _started(self, r: ev.Started) -> None:
         job = self._jobs[r.job]

@@ -48,12 +48,12 @@ class Face:
 
 
 class Timeline:
-    """A fold over records. `busy` is the part of its devices that a job really uses, by its name (default 1)."""
+    """A fold over records. `busy` names in thousandths how much of its devices a job really uses, if not all."""
 
     def __init__(
         self,
         face: Face | None = None,
-        busy: Mapping[str, float] | None = None,
+        busy: Mapping[str, int] | None = None,
         node_name: Callable[[NodeId], str] | None = None,
     ) -> None:
         """Start with nothing; `node_name` names nodes whose joining is not among the records."""

@@ -115,8 +115,8 @@ def _either(names: str) -> str:
 
 _SHORT: dict[str, str] = {
     "wrong_model": "with another GPU model",
-    "wrong_label": "without the label",
-    "wrong_spot": "wrong as to spot",
+    "wrong_label": "without a label that it wants",
+    "wrong_spot": "of the wrong kind as to spot",
     "tainted": "with a taint that it does not tolerate",
     "drained": "drained",
     "down": "not heard of",
@@ -140,7 +140,7 @@ def _failing(f: Facts) -> str:
     found = []
     for key, phrase in _SHORT.items():
         if f.number(key):
-            named = f" {f.name(_NAMED[key])}" if key in _NAMED and f.has(_NAMED[key]) else ""
+            named = f" ({f.name(_NAMED[key])})" if key in _NAMED and f.has(_NAMED[key]) else ""
             found.append(f"{f.number(key)} {phrase}{named}")
     for key, value in f.reason.facts:
         if key.startswith(_CUSTOM):

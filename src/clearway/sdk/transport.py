@@ -76,7 +76,12 @@ class Transport:
         said = {key: _said(value) for key, value in (query or {}).items() if value is not None}
         target = PREFIX + path + ("?" + urlencode(said, errors="surrogateescape") if said else "")
         kind = {"Content-Type": "application/json"} if body is not None else {}
-        connection.request(method, target, body=body, headers={**self._headers, **kind})
+        try:
+            connection.request(method, target, body=body, headers={**self._headers, **kind})
+        except (BrokenPipeError, ConnectionResetError):
+            if body is None or connection.sock is None:
+                raise
+            # It was refused before it was read whole: the answer says why.
         answer = connection.getresponse()
         if answer.status >= 400:  # noqa: PLR2004  HTTP's own line between answers and errors
             raise error_of(answer.status, answer.read())

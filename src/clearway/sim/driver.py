@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from clearway.model.asks import Cancel, Refuse, Submit
 from clearway.model.errors import ClearwayError, InputError, LedgerError
-from clearway.model.events import Ended
+from clearway.model.events import AttemptEnded, Ended
 from clearway.model.reasons import Code, because
+from clearway.model.states import End
 from clearway.ports.engine import TaskIsGone
 from clearway.sim.batch import refusal
 from clearway.sim.heap import Heap
@@ -160,6 +161,8 @@ class Driver:
             for record in step.records:
                 if type(record) is Ended:
                     self.engine.forget(record.job)
+                elif type(record) is AttemptEnded and record.end is End.LOST:
+                    self.engine.write_off(record.job, record.attempt)
         return step
 
     def _watch(self, step: Step, *, idle: bool) -> None:

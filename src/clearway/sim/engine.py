@@ -70,6 +70,12 @@ class SimEngine:
         self._truths.pop(job, None)
         self._saved.pop(job, None)
 
+    def write_off(self, job: JobId, attempt: int) -> None:
+        """Take an attempt for lost: where it still runs, cut off, nobody will read what it saves."""
+        run = self._runs.get((job, attempt))
+        if run:
+            run.written_off = True
+
     # --- virtual time --------------------------------------------------------------------------
 
     def next_us(self) -> int | None:
@@ -169,11 +175,11 @@ class SimEngine:
             self._reports.append(TaskIsUp(task))
 
     def _begin(self, order: Launch) -> Run:
-        """Begin an attempt with what earlier ones saved; an earlier one that still runs, cut off, saves no more."""
+        """Begin an attempt with what earlier ones saved."""
         job = order.task.job
         earlier = self._latest.get(job)
         if earlier:
-            earlier.superseded = True
+            earlier.written_off = True
         run = Run(order, self._truths.get(job, _ENDLESS), self._saved.get(job, 0))
         self._runs[job, run.attempt] = self._latest[job] = run
         return run
@@ -213,8 +219,10 @@ class SimEngine:
 
     def _save(self, run: Run, *, on_stop: bool = False) -> None:
         """Keep what the attempt's checkpoints hold at this moment, for the next attempt."""
+        if run.written_off or any(held.machine.reach is Reach.CUT for held in run.held.values()):
+            return
         kept = run.progress.work if on_stop else run.progress.kept(run.spec.checkpoint)
-        if kept is not None and not run.superseded:
+        if kept is not None:
             self._saved[run.job] = kept
 
     def _finish(self, run: Run) -> None:
@@ -251,8 +259,8 @@ class SimEngine:
     def lose(self, name: str) -> None:
         """Let a machine and all on it die without a word; it is missed at its next heartbeat."""
         machine = self._machines[name]
-        self._fall_silent(machine, Reach.DEAD)
         self._clear(machine)
+        self._fall_silent(machine, Reach.DEAD)
 
     def revive(self, name: str) -> None:
         """Bring a dead machine back, empty."""
@@ -264,11 +272,10 @@ class SimEngine:
         """Cut a machine off; its processes go on."""
         machine = self._machines[name]
         if machine.reach is Reach.UP:
-            self._fall_silent(machine, Reach.CUT)
-            now_us = self.clock.now_us()
             for run in dict.fromkeys(machine.runs.values()):  # what it saves from now on cannot be read elsewhere
-                run.progress.settle(now_us)
+                run.progress.settle(self.clock.now_us())
                 self._save(run)
+            self._fall_silent(machine, Reach.CUT)
 
     def restore(self, name: str) -> None:
         """Reach a machine again: it tells what ended meanwhile and hears what it was to do."""
@@ -288,9 +295,9 @@ class SimEngine:
         """Let the provider take a machine: as `lose`, but known at once."""
         machine = self._machines.get(name)
         if machine and machine.reach is not Reach.DEAD:
+            self._clear(machine)
             machine.reach = Reach.DEAD
             machine.version += 1
-            self._clear(machine)
             self._reports.append(NodeIsQuiet(name, self._lease_us))
 
     def notice(self, name: str, in_us: int) -> None:
@@ -348,6 +355,7 @@ class SimEngine:
         now_us = self.clock.now_us()
         for run in touched.values():
             run.progress.settle(now_us)
+            run.written_off |= machine.reach is Reach.CUT
         for task, run in list(machine.runs.items()):
             self._take(run, task)
         self._settle(touched, asked=False)

@@ -54,7 +54,7 @@ class Run:
     """One attempt of a job: tasks that work together and end together."""
 
     __slots__ = (
-        "attempt", "counts", "held", "job", "paused", "progress", "spec", "stopping", "superseded", "truth", "version",
+        "attempt", "counts", "held", "job", "paused", "progress", "spec", "stopping", "written_off", "truth", "version",
         "was_whole", "work",
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ class Run:
         self.progress = Progress(saved, remembers=order.spec.checkpoint.every_us > 0)
         runtime_us = truth.runtime_us(self.attempt)
         self.work = None if runtime_us is None else work_of(order.spec, runtime_us)
-        self.superseded = False
+        self.written_off = False
         self.was_whole = False
         self.version = 0
 

@@ -95,7 +95,8 @@ class LocalEngine:
                     self.trouble = message["trouble"]
                     return Inventory((self._up(message),), tuple(_gone(m) for m in message["gone"]))
             if time.monotonic() > until:
-                raise EngineError(f"the runner in {str(self.home / paths.RUNNER)!r} does not answer: {self._link.talk()}")
+                place = str(self.home / paths.RUNNER)
+                raise EngineError(f"the runner in {place!r} does not answer: {self._link.talk()}")
             self._link.wait(min(0.5, self._link.wait_s()), self._wake_out)
 
     def carry_out(self, actions: Sequence[Action]) -> None:
@@ -164,20 +165,20 @@ class LocalEngine:
         self._mind_quiet()
 
     def _hear(self, message: Message) -> None:
-        match message["is"]:
-            case "up":
-                task = orders.task_of(message["task"])
-                self._launches.pop(task, None)
-                self._reports.append(TaskIsUp(task))
-            case "gone":
-                self._report_gone(_gone(message))
-            case "trouble":
-                self.trouble = message["text"]
-            case "here":
-                self._meet_again(message)
+        said = message["is"]
+        if said == "up":
+            task = orders.task_of(message["task"])
+            self._launches.pop(task, None)
+            self._reports.append(TaskIsUp(task))
+        elif said == "gone":
+            self._report_gone(_gone(message))
+        elif said == "trouble":
+            self.trouble = message["text"]
+        elif said == "here":
+            self._meet_again(message)
 
     def _meet_again(self, here: Message) -> None:
-        """A runner answers again, this or another one: hear what ended, and tell it what is still to be done."""
+        """Hear what ended from a runner that answers again, this or another one, and tell it what is still to do."""
         self.trouble = here["trouble"]
         for message in here["gone"]:
             self._report_gone(_gone(message))

@@ -39,8 +39,10 @@ class Machine(NamedTuple):
 
 
 def discover(home: Path, devices: int | None = None, given: NodeSpec | None = None) -> Machine:
-    """Return this machine as a node. `devices` declares so many that are only counted. `given` are words from a fleet
-    file: what they do not say is read from the machine, devices that they name beyond the real ones are only counted.
+    """Return this machine as a node.
+
+    `devices` declares so many that are only counted. `given` are words from a fleet file: what they do not say is
+    read from the machine; where they name more devices than it has, all of them are only counted.
     """
     words = given if given is not None else NodeSpec(socket.gethostname())
     node = msgspec.structs.replace(
@@ -60,11 +62,12 @@ def discover(home: Path, devices: int | None = None, given: NodeSpec | None = No
 def _with_devices(node: NodeSpec, found: list[Device]) -> Machine:
     if not found:
         return Machine(node)
+    least = min((device.memory for device in found if device.memory), default=0)
     full = msgspec.structs.replace(
         node,
         gpus=len(found),
         gpu_model=node.gpu_model or next((d.model for d in found if d.model), ""),
-        gpu_memory=node.gpu_memory if node.gpu_memory != PLENTY else min((d.memory for d in found if d.memory), default=0),
+        gpu_memory=node.gpu_memory if node.gpu_memory != PLENTY else least,
     )
     unhealthy = tuple(number for number, device in enumerate(found) if not device.healthy)
     return Machine(full, unhealthy, tuple(device.name for device in found))
@@ -74,7 +77,7 @@ def _with_devices(node: NodeSpec, found: list[Device]) -> Machine:
 
 
 def cpus_milli(root: Path = Path("/")) -> int:
-    """Return the CPUs that processes of this machine may use, in thousandths: affinity, and a quota where there is one."""
+    """Return the CPUs that processes may use here, in thousandths: the affinity, or a quota where that is less."""
     allowed = len(os.sched_getaffinity(0)) * MILLI
     return min([allowed, *_quotas(root)])
 
@@ -82,7 +85,8 @@ def cpus_milli(root: Path = Path("/")) -> int:
 def _quotas(root: Path) -> list[int]:
     found = []
     for folder in _groups(root, "cpu"):
-        both = _words(folder / "cpu.max") or [*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us")]
+        old = (*_words(folder / "cpu.cfs_quota_us"), *_words(folder / "cpu.cfs_period_us"))
+        both = _words(folder / "cpu.max") or old
         if len(both) == 2 and both[0].isdigit() and int(both[1]) > 0:  # noqa: PLR2004  a quota and its period
             found.append(int(both[0]) * MILLI // int(both[1]))
     return [quota for quota in found if quota > 0]
@@ -173,8 +177,9 @@ def _text(value: str | bytes) -> str:
 
 
 def _allowed(every: list[tuple[Device, str]], visible: str | None) -> list[Device]:
-    """Return the devices that a value of CUDA_VISIBLE_DEVICES allows, in its order; up to the first that is unknown,
-    as CUDA itself reads it.
+    """Return the devices that a value of CUDA_VISIBLE_DEVICES allows, in its order.
+
+    The first that is unknown ends the list, as CUDA itself reads it.
     """
     if visible is None:
         return [device for device, _ in every]

@@ -187,7 +187,7 @@ class Keeper:
     # --- what becomes of a task ------------------------------------------------------------------
 
     def _hear_child(self, task: Task) -> None:
-        """The pipe of a child closed: it is the command now, or said why not (then it is collected in a moment)."""
+        """Take in what a child's pipe says: it is the command now, or why not (then it is collected in a moment)."""
         if task.told < 0:
             return
         try:

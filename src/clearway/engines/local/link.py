@@ -161,7 +161,7 @@ class Link:
                     "it leaves by itself when its tasks are over"
                 )
             self.greeted, self.runner_pid, self._delay = True, message["pid"], FIRST_RETRY_S
-        return message["is"] != "alive"
+        return bool(message["is"] != "alive")
 
     def _drop(self) -> None:
         if self._line is not None:

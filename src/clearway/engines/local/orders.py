@@ -22,8 +22,10 @@ _STRIDE = 7  # attempts of one job, and jobs that follow one another, do not mee
 
 
 def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[str]) -> Message:
-    """Return the order to start a task. `workdir` is where a job runs that names none, and what a relative one is
-    relative to. `devices` are what the programming interface of the devices calls them, by number; empty: the numbers.
+    """Return the order to start a task.
+
+    `workdir` is where a job runs that names none, and what a relative one is relative to. `devices` are the names of
+    the devices for CUDA_VISIBLE_DEVICES, by number; where there is none the number itself.
     """
     spec = launch.spec
     return {
@@ -57,8 +59,9 @@ def contract(launch: Launch, devices: Sequence[str] = ()) -> dict[str, str]:
 
 
 def master_port(task: TaskRef) -> int:
-    """Return the port at which rank 0 of an attempt is expected to listen: the same for all its tasks, and nothing
-    else. Whether something else listens there is not looked at.
+    """Return the port at which rank 0 of an attempt is expected to listen: the same for all its tasks.
+
+    It follows from job and attempt alone. Whether something else listens there is not looked at.
     """
     return FIRST_PORT + (task.job * _STRIDE + task.attempt - 1) % PORTS
 

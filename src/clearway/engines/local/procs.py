@@ -23,8 +23,9 @@ _EXIT_CODE_AT = 60
 
 
 class Proc(NamedTuple):
-    """A process: its number, parent, session, start time in clock ticks since boot, and whether it is over and only
-    waits to be collected by its parent.
+    """A process: its number, parent, session, and start time in clock ticks since boot.
+
+    One that is `dead` only waits to be collected by its parent.
     """
 
     pid: int

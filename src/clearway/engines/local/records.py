@@ -60,7 +60,7 @@ class Records:
         return self._size - self._base > GROWTH
 
     def grow_on(self) -> None:
-        """It could not be written anew: try again when it has grown by as much once more."""
+        """Put off writing it anew, which failed, until it has grown by as much once more."""
         self._base = self._size
 
     def sync(self) -> None:

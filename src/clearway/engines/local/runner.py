@@ -175,9 +175,9 @@ class Runner:
 
     def _hello(self, message: Message) -> None:
         del message
-        gone = [task.gone() for task in self._keeper.unacknowledged]
-        trouble = self._keeper.trouble
-        self._say({"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "live": self._keeper.live, "gone": gone, "trouble": trouble})
+        keeper = self._keeper
+        me = {"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "trouble": keeper.trouble}
+        self._say({**me, "live": keeper.live, "gone": [task.gone() for task in keeper.unacknowledged]})
 
     def _bye(self, message: Message) -> None:
         del message

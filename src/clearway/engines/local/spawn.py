@@ -42,8 +42,10 @@ class Settings:
 
 
 def fork(order: dict[str, Any], gate: tuple[int, int], settings: Settings) -> tuple[int, int]:
-    """Fork a child for `order` and return its number and a pipe: it ends empty when the command runs, else with a
-    sentence that says why it does not. Raises OSError when the system has no process or descriptor left.
+    """Fork a child for `order` and return its number and a pipe.
+
+    The pipe ends empty when the command runs, else with a sentence that says why it does not. Raises OSError when the
+    system has no process or descriptor left.
     """
     told, tell = os.pipe2(os.O_CLOEXEC)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

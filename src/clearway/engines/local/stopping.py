@@ -45,7 +45,7 @@ class Stopping:
         self._ending = False
 
     def ask(self, task: Task, number: int, grace_s: float) -> None:
-        """Signal a task's tree at the next turn and kill what is left after `grace_s`. A second time never delays it."""
+        """Signal a task's tree at the next turn, and kill what is left after `grace_s`. Asking again delays nothing."""
         kill_at = time.monotonic() + grace_s
         task.kill_at = kill_at if task.kill_at is None else min(task.kill_at, kill_at)
         if task.asked_signal != number:
@@ -96,7 +96,7 @@ class Stopping:
             self._until_steady(live, task, signal.SIGSTOP if task.paused else signal.SIGCONT)
         for task in live:
             self._see_to(task, live, found.get(task.key, []))
-        self._ending = any(t.phase is Phase.ENDING or (t.kill_at is not None and t.phase is not Phase.GONE) for t in live)
+        self._ending = any(t.live and (t.phase is Phase.ENDING or t.kill_at is not None) for t in live)
 
     def _see_to(self, task: Task, live: list[Task], left: list[Proc]) -> None:
         now = time.monotonic()
@@ -111,8 +111,10 @@ class Stopping:
             self._until_steady(live, task, signal.SIGKILL)
 
     def _nothing_left(self, task: Task) -> None:
-        """Believe it when nothing can have hidden from the look. Orphans of a task that another runner forked come to
-        init, where nobody sees them hide: such a task is looked at twice.
+        """Believe it when nothing can have hidden from the look.
+
+        Orphans of a task that another runner forked come to init, where nobody sees them hide: such a task is looked
+        at twice.
         """
         task.empty_looks += 1
         if task.empty_looks > 1 or (task.mine and self._trees.steady):

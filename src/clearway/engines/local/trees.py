@@ -69,8 +69,9 @@ class Trees:
         return len(owners) - before
 
     def _suspects(self, table: dict[int, Proc], owners: Owners, tasks: Collection[Task]) -> Iterator[Proc]:
-        """What may belong to a task without being its descendant: orphans that came to this runner, or, where tasks
-        were forked by an earlier one, to anybody.
+        """Yield what may belong to a task without being its descendant.
+
+        These are orphans that came to this runner or, where tasks were forked by an earlier one, to anybody.
         """
         foreign = [task.start for task in tasks if not task.mine]
         for proc in table.values():
@@ -89,8 +90,10 @@ class Trees:
 
 
 def _session_is_its_own(table: dict[int, Proc], task: Task) -> bool:
-    """A session's number is free again when all of it is gone; then it may be a stranger's. Without its leader only
-    the runner that forked it can be sure.
+    """Say whether what has the session number of a task is the task's.
+
+    The number is free again when all of the session is gone; then it may be a stranger's. Without its leader only the
+    runner that forked it can be sure.
     """
     leader = table.get(task.pid)
     return task.mine if leader is None else leader.start == task.start
@@ -99,7 +102,7 @@ def _session_is_its_own(table: dict[int, Proc], task: Task) -> bool:
 def _inherit(table: dict[int, Proc], owners: Owners, me: int) -> None:
     """Give every process the owner of its nearest ancestor that has one."""
     for proc in table.values():
-        line = []
+        line: list[int] = []
         at: Proc | None = proc
         while at is not None and at.pid not in owners and at.pid != me and len(line) <= len(table):
             line.append(at.pid)

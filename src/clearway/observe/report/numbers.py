@@ -30,6 +30,16 @@ def seconds(value: float | None) -> str:
     raise AssertionError(value)
 
 
+def short(value: float | None) -> str:
+    """Return a duration with one unit and three digits that count: `3.17 d`, `12.5 min`."""
+    if value is None:
+        return NOTHING
+    for unit, name in ((DAY_S, "d"), (HOUR_S, "h"), (MINUTE_S, "min")):
+        if abs(value) >= unit:
+            return f"{plain(value / unit)} {name}"
+    return f"{plain(float(value))} s"
+
+
 def percent(value: float | None) -> str:
     """Return a part of 1 as per cent."""
     return NOTHING if value is None else f"{100 * value:.1f} %"
@@ -62,6 +72,11 @@ def ticks(span: float, count: int = 5) -> list[float]:
     """Return round values from 0 to `span`."""
     step = nice_step(span, count)
     return [i * step for i in range(int(span / step + 1e-9) + 1)]
+
+
+def nice_time(span_s: float) -> float:
+    """Return the longest round duration that fits into `span_s`."""
+    return next((float(s) for s in reversed(_TIME_STEPS_S) if s <= span_s), nice_step(span_s, 2))
 
 
 _TIME_STEPS_S = (

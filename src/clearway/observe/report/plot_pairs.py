@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.observe.report import svg
 from clearway.observe.report.colours import policy_class
-from clearway.observe.report.numbers import nice_step, plain, seconds, signed
+from clearway.observe.report.numbers import nice_step, nice_time, plain, short, signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 WIDTH, ROW, NAME_ROOM, GAP, TOP, BOTTOM = 1040.0, 30.0, 170.0, 34.0, 26.0, 24.0
 MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
-    ("wait", "wait", seconds), ("completion", "completion", seconds), ("bounded_slowdown", "bounded slowdown", plain),
+    ("wait", "wait", short), ("completion", "completion", short), ("bounded_slowdown", "bounded slowdown", plain),
 )  # fmt: skip
 NAME_CHARS = 24
 
@@ -45,13 +45,19 @@ def _column(
 
     bottom = height - BOTTOM
     parts = [svg.text((left + width / 2, 12), title, "", "middle"), svg.line((x(0), TOP - 4), (x(0), bottom), "zero")]
-    step = nice_step(reach, 1) if nice_step(reach, 1) <= reach else nice_step(reach, 2)
+    step = nice_time(reach) if words is short else _below(reach)
     values = (-step, 0.0, step)
     parts += [svg.text((x(a), bottom + 16), signed(words(a)) if a else "0", "tick", "middle") for a in values]
     for k, (label, found) in enumerate(shown.items()):
         y = TOP + ROW * (k + 0.5)
         parts += _mark(found[key], y, x, policy_class(names.index(label)), words)
     return parts
+
+
+def _below(reach: float) -> float:
+    """Return a round number that fits."""
+    step = nice_step(reach, 1)
+    return step if step <= reach else nice_step(reach, 2)
 
 
 def _mark(

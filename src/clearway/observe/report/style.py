@@ -24,8 +24,10 @@ font-weight:600}
 .card{background:var(--card);border:1px solid var(--rule);border-radius:12px;padding:18px 20px;margin:12px 0}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{font-weight:600;font-size:12.5px;color:var(--soft);text-align:right;padding:4px 10px;vertical-align:bottom}
-td{text-align:right;padding:7px 10px;border-top:1px solid var(--rule);white-space:nowrap}
+th{font-weight:600;font-size:12.5px;color:var(--soft);text-align:right;padding:3px 8px;vertical-align:bottom}
+th.over{text-align:center;font-weight:500}
+table{font-size:13.5px}
+td{text-align:right;padding:7px 8px;border-top:1px solid var(--rule);white-space:nowrap}
 th:first-child,td:first-child,.name{text-align:left!important}
 thead tr:first-child th{padding-bottom:0}
 td.best{background:var(--best);border-radius:6px}
@@ -42,7 +44,7 @@ svg .rule{stroke:var(--rule);stroke-width:1}
 svg .axis{stroke:var(--axis);stroke-width:1}
 svg .zero{stroke:var(--axis);stroke-width:1.2;stroke-dasharray:3 3}
 svg .lane{fill:var(--rule);opacity:.42}
-svg .bar{stroke:var(--card);stroke-width:.7}
+svg .bar{stroke:var(--card);stroke-width:.7;opacity:.9}
 svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round}
 svg .veil{opacity:.1;stroke:none}
 svg .stick{stroke-width:5;stroke-linecap:round;opacity:.34}

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.observe.report.colours import policy_class
-from clearway.observe.report.numbers import percent, plain, seconds
+from clearway.observe.report.numbers import percent, plain, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,13 +28,13 @@ class Column(NamedTuple):
 
 COLUMNS = (
     Column("", "finished", ("finished",), plain, 0),
-    Column("wait", "mean", ("wait", "mean"), seconds, -1),
-    Column("wait", "median", ("wait", "median"), seconds, -1),
-    Column("wait", "p95", ("wait", "p95"), seconds, -1),
-    Column("completion", "mean", ("completion", "mean"), seconds, -1),
-    Column("completion", "p95", ("completion", "p95"), seconds, -1),
+    Column("wait", "mean", ("wait", "mean"), short, -1),
+    Column("wait", "median", ("wait", "median"), short, -1),
+    Column("wait", "p95", ("wait", "p95"), short, -1),
+    Column("completion", "mean", ("completion", "mean"), short, -1),
+    Column("completion", "p95", ("completion", "p95"), short, -1),
     Column("", "slowdown", ("bounded_slowdown",), plain, -1),
-    Column("", "makespan", ("makespan",), seconds, -1),
+    Column("", "makespan", ("makespan",), short, -1),
     Column("", "use", ("use",), percent, 1),
     Column("", "fragmented", ("fragmented",), percent, -1),
     Column("finish-time fairness", "mean", ("finish_time_fairness", "mean"), plain, -1),
@@ -44,9 +44,9 @@ COLUMNS = (
 )
 QUEUE_COLUMNS = (
     Column("", "finished", ("finished",), plain, 0),
-    Column("wait", "mean", ("wait", "mean"), seconds, -1),
-    Column("wait", "p95", ("wait", "p95"), seconds, -1),
-    Column("completion", "mean", ("completion", "mean"), seconds, -1),
+    Column("wait", "mean", ("wait", "mean"), short, -1),
+    Column("wait", "p95", ("wait", "p95"), short, -1),
+    Column("completion", "mean", ("completion", "mean"), short, -1),
     Column("", "slowdown", ("bounded_slowdown",), plain, -1),
     Column("", "use", ("use",), percent, 0),
     Column("", "satisfied", ("satisfied",), percent, 1),
@@ -90,7 +90,7 @@ def _heading(columns: Sequence[Column]) -> str:
             groups[-1][1] += 1
         else:
             groups.append([column.group, 1])
-    upper = "".join(f'<th colspan="{n}">{name}</th>' for name, n in groups)
+    upper = "".join(f'<th colspan="{n}" class="over">{name}</th>' for name, n in groups)
     lower = "".join(f"<th>{c.name}</th>" for c in columns)
     return f"<thead><tr><th></th>{upper}</tr><tr><th></th>{lower}</tr></thead>"
 

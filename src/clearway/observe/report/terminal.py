@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from clearway.observe.report.numbers import percent, plain, seconds, signed
+from clearway.observe.report.numbers import percent, plain, short, signed
 from clearway.sim.results.outcome import labels
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 def policies_table(comparison: Comparison) -> Table:
     """Return one row a policy."""
     table = Table(title=f"{comparison.workload} on {comparison.fleet}", title_justify="left", box=None, pad_edge=False)
-    for name in ("policy", "finished", "wait mean", "median", "p95", "completion mean", "median", "p95"):
+    for name in ("policy", "finished", "wait\nmean", "\nmedian", "\np95", "completion\nmean", "\nmedian", "\np95"):
         table.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
     for name in ("slowdown", "makespan", "use", "fragmented", "FTF", "Jain", "preempted"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -45,9 +45,9 @@ def policies_table(comparison: Comparison) -> Table:
 
 def _row(outcome: Outcome) -> list[str]:
     f = outcome.figures
-    spans = [seconds(f[what][how]) for what in ("wait", "completion") for how in ("mean", "median", "p95")]
+    spans = [short(f[what][how]) for what in ("wait", "completion") for how in ("mean", "median", "p95")]
     return [
-        plain(f["finished"]), *spans, plain(f["bounded_slowdown"]), seconds(f["makespan"]), percent(f["use"]),
+        plain(f["finished"]), *spans, plain(f["bounded_slowdown"]), short(f["makespan"]), percent(f["use"]),
         percent(f["fragmented"]), plain(f["finish_time_fairness"]["mean"]), plain(f["share_fairness"]),
         plain(f["preemptions"]),
     ]  # fmt: skip
@@ -56,7 +56,17 @@ def _row(outcome: Outcome) -> list[str]:
 def queues_table(comparison: Comparison) -> Table:
     """Return one row a queue and policy, the queues that ask for most first."""
     table = Table(title="by queue", title_justify="left", box=None, pad_edge=False)
-    for name in ("queue", "policy", "finished", "wait mean", "p95", "completion mean", "slowdown", "use", "satisfied"):
+    for name in (
+        "queue",
+        "policy",
+        "finished",
+        "wait mean",
+        "wait p95",
+        "completion mean",
+        "slowdown",
+        "use",
+        "satisfied",
+    ):
         table.add_column(name, justify="left" if name in {"queue", "policy"} else "right", no_wrap=True)
     names = largest_queues(comparison)
     for queue in names[:SHOWN_QUEUES]:
@@ -64,8 +74,8 @@ def queues_table(comparison: Comparison) -> Table:
             f = outcome.figures["queues"].get(queue)
             if f:
                 table.add_row(
-                    queue, label, plain(f["finished"]), seconds(f["wait"]["mean"]), seconds(f["wait"]["p95"]),
-                    seconds(f["completion"]["mean"]), plain(f["bounded_slowdown"]), percent(f["use"]),
+                    queue, label, plain(f["finished"]), short(f["wait"]["mean"]), short(f["wait"]["p95"]),
+                    short(f["completion"]["mean"]), plain(f["bounded_slowdown"]), percent(f["use"]),
                     percent(f["satisfied"]),
                 )  # fmt: skip
     if len(names) > SHOWN_QUEUES:
@@ -89,7 +99,7 @@ def differences_table(comparison: Comparison) -> Table:
         if not found["jobs"]:
             continue
         cells: list[str] = []
-        for what, shown in (("wait", seconds), ("completion", seconds), ("bounded_slowdown", plain)):
+        for what, shown in (("wait", short), ("completion", short), ("bounded_slowdown", plain)):
             d = found[what]
             interval = "too few" if d["low"] is None else f"{signed(shown(d['low']))} .. {signed(shown(d['high']))}"
             cells += [signed(shown(d["mean"])), f"[{interval}]"]

@@ -3,7 +3,8 @@
 lines = judge(scenario, timeline)     # both as YAML and JSON give them; [] when all holds
 """
 
+from clearway.testing.judge.play import judge_file, play, timeline_of
 from clearway.testing.judge.same import same
 from clearway.testing.judge.verdict import EXPECT, RULES, judge
 
-__all__ = ["EXPECT", "RULES", "judge", "same"]
+__all__ = ["EXPECT", "RULES", "judge", "judge_file", "play", "same", "timeline_of"]
