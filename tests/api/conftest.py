@@ -16,15 +16,15 @@ BODY_LIMIT = 64 * 1024
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The home of the controller that the tests of one file share."""
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty directory for the tests of one file."""
     return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture(scope="module")
-def client(home: Path) -> Iterator[Client]:
+def client(place: Path) -> Iterator[Client]:
     """A client of a controller with two counted devices and a queue with defaults."""
-    (home / "clearway.yaml").write_text(
+    (place / "clearway.yaml").write_text(
         """
         queues:
           - {name: above, defaults: {max_retries: 2, priority: 5}}
@@ -32,5 +32,12 @@ def client(home: Path) -> Iterator[Client]:
         limits: [{name: database, slots: 1}]
         """
     )
-    with live(home, devices=2, body_limit=BODY_LIMIT) as found:
+    with live(place, devices=2, body_limit=BODY_LIMIT) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def home(place: Path, client: Client) -> Path:
+    """The home of the controller that the tests of one file share; it runs."""
+    assert client.status()["controller"]["home"] == str(place)
+    return place

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clearway.cli.job_files import jobs_of_files
+from clearway.cli.job_files import maps_of_files
 from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def jobs(folder: Path, text: str) -> list[dict[str, object]]:
     file = folder / "jobs.yaml"
     file.write_text(text)
-    return jobs_of_files([str(file)])
+    return maps_of_files([str(file)], "jobs")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_not_a_number_arrives_as_such_for_the_schema_to_refuse(tmp_path: Path) -
         ("name: 'a", "line 1"),
         ("- 7", r"jobs\[0\]: 7 is refused"),
         ("just words", "a map of words"),
-        ("", "at least one job"),
-        ("jobs: []", "at least one job"),
+        ("", "at least one of the jobs"),
+        ("jobs: []", "at least one of the jobs"),
         ("jobs: 7", "a list of jobs"),
         ("{jobs: [{name: a}], fleet: {}}", "fleet"),
         ("!!python/object/apply:os.system [true]", "could not determine a constructor"),
@@ -87,7 +87,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(InputError, match="a file that can be read"):
-            jobs_of_files([str(path)])
+            maps_of_files([str(path)], "jobs")
     (tmp_path / "latin").write_bytes(b"name: \xb2")
     with pytest.raises(InputError, match="UTF-8"):
-        jobs_of_files([str(tmp_path / "latin")])
+        maps_of_files([str(tmp_path / "latin")], "jobs")

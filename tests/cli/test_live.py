@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ import pytest
 
 from clearway.cli import faults
 from tests.cli.live import PATIENCE_S, Product, kill
+from tests.cli.test_program import HEAVY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -217,6 +220,24 @@ def test_the_first_interrupt_cancels_the_job(product: Product) -> None:
     assert product.json("show", "long")["state"] == "cancelled"
 
 
+def test_the_second_interrupt_leaves_a_job_that_takes_its_time_to_stop(product: Product) -> None:
+    script = "trap '' TERM; echo up; while :; do sleep 0.1; done"
+    with product.process("run", "--name", "stubborn", "--wait", "--", "sh", "-c", script) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGINT)
+        assert "cancelling job" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=5) == faults.INTERRUPTED
+
+
+def test_a_name_that_is_no_text_names_nothing(product: Product) -> None:
+    with product.process("show", b"bad\xffname") as process:  # type: ignore[arg-type]
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, len(err.splitlines())) == (faults.NOT_FOUND, 1)
+
+
 def test_a_reader_that_goes_away_ends_the_job(product: Product) -> None:
     script = "while :; do echo y; sleep 0.05; done"
     with product.process("run", "--name", "endless", "--wait", "--", "sh", "-c", script) as process:
@@ -261,6 +282,42 @@ def test_without_a_controller_every_command_says_how_to_start_one(own: Product) 
         assert "clearway up" in said.err
 
 
+def test_queues_are_made_from_files(own: Product, tmp_path: Path) -> None:
+    file = tmp_path / "queues.yaml"
+    file.write_text("queues:\n  - {name: org}\n  - {name: research, parent: org, limit: {gpus: 1}, weight: 2}\n")
+    own.starting("up", "--detach", "--devices", "2")
+    assert own("run", "--queue", "research", "--", "true").code == faults.BAD_INPUT
+    assert "1 GPUs" in own("queues", "--set", str(file)).out
+    rows = {q["name"]: q for q in own.json("queues")["queues"]}
+    assert (rows["research"]["parent"], rows["research"]["limit"]) == ("org", {"gpus": 1})
+    job = own.run("true", words=("--queue", "research", "--gpus", "2"))
+    assert "queue research" in own("why", job).out
+    assert own("queues", "--set", "-", stdin="{name: bad, weight: -1}").code == faults.BAD_INPUT
+
+
+def test_run_wait_imports_nothing_heavy(own: Product) -> None:
+    own.starting("up", "--detach")
+    code = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        f"from clearway.cli.main import cli\n"
+        f"cli.main(['--home', {str(own.home)!r}, 'run', '--wait', '--', 'echo', 'hi'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "hi\n"
+    assert not set(done.stderr.split()) & set(HEAVY)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "field"),
+    [("--devices", "x", "devices"), ("--devices", "-1", "devices"), ("--listen", "0.0.0.0:80", "listen")],
+)
+def test_settings_that_are_refused_start_nothing(own: Product, option: str, value: str, field: str) -> None:
+    said = own("up", "--detach", "--json", option, value)
+    assert said.code == faults.BAD_INPUT
+    assert json.loads(said.err)["field"] == field
+    assert own("status").code == faults.NO_CONTROLLER
+
+
 def test_empty_lists_say_what_to_do(own: Product) -> None:
     own.starting("up", "--detach")
     assert own("ps").out == "no jobs; try: clearway run --wait -- echo hello\n"
@@ -294,6 +351,20 @@ def test_after_a_crash_running_jobs_are_found_again_and_finished_ones_are_not_ru
     assert own("wait", "--timeout", "30", "running", "queued").code == 0
     assert marks.read_text().split() == ["over", "running", "queued"]
     assert own.json("show", "running")["attempt"] == 1
+
+
+def test_run_wait_that_loses_its_controller_says_that_the_job_goes_on(own: Product) -> None:
+    own.starting("up", "--detach")
+    with own.process("run", "--wait", "--name", "kept", "--", "sh", "-c", "echo up; sleep 2") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        kill(own.json("status")["controller"]["pid"])
+        _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == faults.NO_CONTROLLER
+    assert "the job goes on" in err
+    assert len(err.splitlines()) == 2
+    own.starting("up", "--detach")
+    assert own("wait", "--timeout", "20", "kept").code == 0
 
 
 def test_up_in_the_foreground_ends_with_ctrl_c_and_jobs_go_on(own: Product) -> None:

@@ -25,7 +25,8 @@ PLACED, EXITED = because(Code.PLACED, nodes="n1"), because(Code.EXITED, exit_cod
 WAITS = (because(Code.NO_CAPACITY, gpus=2000),)
 JOB, CLASS, N1 = JobId(1), ClassId(4), NodeId(0)
 GRANTS = (ev.Grant(0, 0, N1, (0, 2), 1000), ev.Grant(0, 1, N1, (3,), 500))
-SPEC = JobSpec(name="train", queue="q", priority=5, user="ada", roles=(Role(tasks=2, min_tasks=2, demand=Demand(2, cpus=4000)),))
+ROLE = Role(tasks=2, min_tasks=2, demand=Demand(2, cpus=4000))
+SPEC = JobSpec(name="train", queue="q", priority=5, user="ada", roles=(ROLE,))
 
 
 def submitted(job: JobId = JOB, at_us: int = 1, spec: JobSpec = SPEC) -> list[ev.Record]:
@@ -54,7 +55,14 @@ def board_of(*parts: Iterable[ev.Record], kept: int = 100) -> Board:
 
 def test_a_new_job() -> None:
     row = board_of(submitted()).jobs[JOB]
-    assert (row.id, row.name, row.state, row.queue, row.priority, row.user) == (1, "train", State.PENDING, "q", 5, "ada")
+    assert (row.id, row.name, row.state, row.queue, row.priority, row.user) == (
+        1,
+        "train",
+        State.PENDING,
+        "q",
+        5,
+        "ada",
+    )
     assert (row.tasks, row.milli_gpus, row.submitted_us, row.attempt) == (2, 4000, 1, 0)
     assert (row.started_us, row.ended_us, row.grants, row.exit_code, row.reason) == (None, None, (), None, None)
 
@@ -75,7 +83,8 @@ def test_the_life_of_an_attempt() -> None:
     board = board_of(submitted(), started())
     states = [board.jobs[JOB].state]
     for record in (
-        ev.TaskStarted(6, task(0)), ev.TaskStarted(6, task(1)), ev.Paused(7, JOB, 1, paused=True), ev.Paused(7, JOB, 1, paused=False),
+        ev.TaskStarted(6, task(0)), ev.TaskStarted(6, task(1)),
+        ev.Paused(7, JOB, 1, paused=True), ev.Paused(7, JOB, 1, paused=False),
         ev.Stopping(8, JOB, 1, End.CANCELLED, PLACED),
     ):  # fmt: skip
         board.fold([record])
@@ -136,7 +145,7 @@ def test_a_node_that_left_keeps_its_name() -> None:
 
 
 def test_words_of_nodes_queues_limits_and_policy() -> None:
-    changed = [
+    changed: list[ev.Record] = [
         ev.NodeAdded(1, N1, NodeSpec("n1", gpus=8)), ev.NodeDrained(2, N1), ev.DevicesChanged(3, N1, (7,)),
         ev.QueueChanged(4, QueueSpec("q", weight=3)), ev.LimitChanged(5, LimitSpec("db", 2)),
         ev.PolicyChanged(6, PolicySpec(("fifo",))),
@@ -215,8 +224,8 @@ def test_readers_see_whole_rows_while_it_changes() -> None:
     def read() -> None:
         while not stop.is_set():
             for row in list(board.jobs.values()):
-                if row.over != (row.ended_us is not None):
-                    wrong.append(row)
+                halves = [row] if row.over != (row.ended_us is not None) else []
+                wrong.extend(halves)
 
     readers = [threading.Thread(target=read) for _ in range(3)]
     for reader in readers:

@@ -23,9 +23,12 @@ from clearway.store.memory import MemoryJournal
 from tests.control.hand_engine import HandEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from clearway.loop.world import Step
+    from clearway.model.actions import Action
     from clearway.model.asks import Ask
+    from clearway.ports.engine import Report
 
 SOON_S = 10.0
 
@@ -99,7 +102,12 @@ def test_a_job_from_submit_to_end(live: Live) -> None:
 def test_nothing_is_told_before_it_is_in_the_journal(live: Live) -> None:
     seen: list[int] = []
     carry_out = live.engine.carry_out
-    live.engine.carry_out = lambda actions: (seen.append(live.journal.last()), carry_out(actions))[1]  # type: ignore[method-assign,func-returns-value]
+
+    def watched(actions: Sequence[Action]) -> None:
+        seen.append(live.journal.last())
+        carry_out(actions)
+
+    live.engine.carry_out = watched  # type: ignore[method-assign]
     live.submit(job())
     until(lambda: seen)
     started = next(e.number for e in live.journal.read() if isinstance(e.record, ev.Started))
@@ -138,7 +146,7 @@ def test_asks_of_many_threads_are_all_answered_and_committed_together(live: Live
 
     live.journal.append = slow  # type: ignore[method-assign,assignment]
     numbers: list[JobId] = []
-    threads = [threading.Thread(target=lambda i=i: numbers.extend(live.submit(job(f"j{i}", 4)))) for i in range(40)]  # type: ignore[misc]
+    threads = [threading.Thread(target=lambda i=i: numbers.extend(live.submit(job(f"j{i}", 4)))) for i in range(40)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -160,7 +168,12 @@ def test_an_idle_controller_takes_no_turns(live: Live) -> None:
     until(lambda: live.controller.health().state == "up")
     steps: list[object] = []
     step = live.controller.world.step
-    live.controller.world.step = lambda *a: (steps.append(a), step(*a))[1]  # type: ignore[method-assign]
+
+    def counted(inputs: Sequence[Ask | Report], now_us: int) -> Step:
+        steps.append(inputs)
+        return step(inputs, now_us)
+
+    live.controller.world.step = counted  # type: ignore[method-assign]
     for _ in range(20):
         live.engine.wake()
         time.sleep(0.005)
@@ -172,8 +185,10 @@ def test_stop(live: Live) -> None:
     assert live.controller.wait(SOON_S)
     assert live.ended == [None]
     assert live.controller.health().state == "stopped"
+    live.engine.wake = lambda: pytest.fail("the engine may be closed by now")  # type: ignore[method-assign]
     with pytest.raises(ControllerError, match="stopped; nothing was accepted"):
         live.submit(job())
+    live.controller.stop()
 
 
 def test_settings_come_with_the_first_turn() -> None:

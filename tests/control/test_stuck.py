@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from clearway.ports.engine import Report
+
 
 class FailingJournal(MemoryJournal):
     """A journal that cannot be written while `fails`."""
@@ -144,7 +146,12 @@ def test_the_engine_is_listened_to_all_the_while(live: Live, journal: FailingJou
     journal.fails = True
     with pytest.raises(StoreError):
         live.submit(job())
-    live.engine.reports = lambda: (heard.append(1), reports())[1]  # type: ignore[method-assign]
+
+    def listened() -> list[Report]:
+        heard.append(1)
+        return reports()
+
+    live.engine.reports = listened  # type: ignore[method-assign]
     until(lambda: len(heard) > 2)
 
 

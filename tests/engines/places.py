@@ -96,6 +96,15 @@ class Place:
         self.talk.tell(Halt(task(job), NODE, "SIGTERM", round(grace_s * 1e6)))
         return self.talk.gone(task(job))
 
+    def hear_until(self, holds: Callable[[], bool], what: str) -> None:
+        """Listen until something is so."""
+
+        def now() -> bool:
+            self.talk.listen(0.05)
+            return holds()
+
+        until(now, what)
+
     def number_in(self, name: str) -> int:
         """Wait for a file with a process number, as `echo $$ > name` leaves it."""
         path = self.scratch / name
@@ -103,8 +112,10 @@ class Place:
         return int(path.read_text())
 
     def kill_runner(self) -> int:
+        """Kill the runner that answered last, if it was not killed before; return its number."""
         old = self.runner
-        os.kill(old, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(old, signal.SIGKILL)
         return old
 
     def limit_runner(self, what: int, amount: int | None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-SECRET = "hunter2-and-more"  # noqa: S105
+SECRET = "hunter2-and-more"
 
 
 def _still_works(place: Place, job: int = 900) -> None:
@@ -51,7 +51,7 @@ def test_an_environment_that_is_too_large_is_refused_once(place: Place, env: tup
     assert report.exit_code is None
     size = sum(len(value) for _, value in env)
     assert f"environment has {str(size)[0]}" in report.error
-    assert env[0][0] in report.error
+    assert "the largest variable, " + env[0][0][0] in report.error
     assert SECRET not in report.error
     _still_works(place)
     for path in (place.home / RUNNER).iterdir():
@@ -74,15 +74,15 @@ def test_a_script_of_1_mb_with_too_large_an_environment_is_refused(place: Place)
     [
         (("no-such-thing",), "'no-such-thing' does not exist in any folder of PATH"),
         (("/no/such/thing",), "'/no/such/thing' does not exist"),
-        (("/etc/hostname",), "'/etc/hostname' cannot be started: Permission denied"),
+        (("./plain",), "'./plain' cannot be started: Permission denied"),
         (("./odd",), "the interpreter named in its first line does not exist"),
         (("./text",), "'./text' cannot be started: Exec format error"),
     ],
 )
 def test_a_command_that_cannot_start_is_named(place: Place, run: tuple[str, ...], says: str) -> None:
-    for name, text in (("odd", "#!/no/such/interpreter\n"), ("text", "nothing to run\n")):
+    for name, text, mode in (("odd", "#!/no/such\n", 0o755), ("text", "nothing\n", 0o755), ("plain", "", 0o644)):
         (place.scratch / name).write_text(text)
-        (place.scratch / name).chmod(0o755)
+        (place.scratch / name).chmod(mode)
     place.start(1, JobSpec("job", run=run, env=(("TOKEN", SECRET),)))
     report = place.talk.gone(task(1))
     assert says in report.error
@@ -127,7 +127,8 @@ def test_a_task_has_the_usual_limits_and_signals(place: Place) -> None:
     code = (
         "import os, resource, signal;"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], oct(os.umask(0)), os.getsid(0) == os.getpid(),"
-        "open('/proc/self/status').read().split('SigIgn:')[1].split()[0], sorted(map(int, os.listdir('/proc/self/fd')))[:3])"
+        "open('/proc/self/status').read().split('SigIgn:')[1].split()[0],"
+        "sorted(map(int, os.listdir('/proc/self/fd')))[:-1])"
     )
     place.start(1, JobSpec("job", run=(sys.executable, "-c", code)))
     assert place.talk.gone(task(1)).exit_code == 0
@@ -135,7 +136,8 @@ def test_a_task_has_the_usual_limits_and_signals(place: Place) -> None:
     mask = os.umask(0)
     os.umask(mask)
     assert (int(limit), umask, leader) == (resource.getrlimit(resource.RLIMIT_NOFILE)[0], oct(mask), "True")
-    assert int(ignored, 16) & ~(1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1) == 0  # those two Python itself ignores
+    own = 1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1  # these two Python itself ignores
+    assert int(ignored, 16) & ~own == 0
     assert descriptors == ["[0,", "1,", "2]"]
 
 
@@ -149,11 +151,11 @@ def test_a_disk_that_refuses_records_is_said_and_survived(place: Place) -> None:
     place.launch(2, "true")
     assert "its start cannot be recorded" in place.talk.gone(task(2)).error
     assert place.started(2) == 0
-    until(lambda: place.talk.listen(0.05) is None and "cannot write" in place.trouble, "the trouble is told")
+    place.hear_until(lambda: "cannot write" in place.trouble, "the trouble is told")
     (place.scratch / "go").touch()
     assert place.talk.gone(task(1)).exit_code == 4
     place.limit_runner(resource.RLIMIT_FSIZE, None)
-    until(lambda: place.talk.listen(0.05) is None and place.trouble == "", "the trouble is over")
+    place.hear_until(lambda: place.trouble == "", "the trouble is over")
     _still_works(place)
     place.kill_runner()
     place.talk.engine.close()
@@ -192,12 +194,13 @@ def test_a_child_without_environment_session_and_parents_is_ended_too(place: Pla
 
 
 def test_a_tree_that_grows_while_it_is_killed_is_ended(place: Place) -> None:
-    place.launch(1, "trap '' TERM; while :; do (trap '' TERM; echo $$ >> pids; sh -c 'echo $$ >> pids; sleep 3' &); sleep 0.01; done")
-    until(lambda: (place.scratch / "pids").exists(), "it grows")
+    child = "sh -c 'echo $$ >> pids; exec sleep 3'"
+    place.launch(1, f"trap '' TERM; while :; do ({child} &); sleep 0.01; done")
+    pids = place.scratch / "pids"
+    until(pids.exists, "it grows")
     place.talk.listen(0.5)
     assert place.halt(1, grace_s=0.2).exit_code == -9
-    left = [int(pid) for pid in (place.scratch / "pids").read_text().split() if lives(int(pid))]
-    assert left == []
+    assert [pid for pid in pids.read_text().split() if lives(int(pid))] == []
 
 
 def test_one_task_is_not_ended_with_another(place: Place) -> None:
@@ -222,7 +225,7 @@ def test_only_its_user_can_get_at_it(place: Place) -> None:
     assert stat.S_IMODE((place.home / RUNNER / RECORDS).stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("words", [b'{"do":"launch","ta', b"not json\n", b"[1]\n", b'{"do":"hello"}\n{"do":"launch"}\n'])
+@pytest.mark.parametrize("words", [b'{"do":"lau', b"no json\n", b"[1]\n", b'{"do":"hello"}\n{"do":"launch"}\n{}\n'])
 def test_a_controller_that_breaks_off_or_talks_nonsense_is_survived(place: Place, words: bytes) -> None:
     place.launch(1, "exec sleep 600")
     place.talk.up(task(1))
@@ -235,11 +238,10 @@ def test_a_controller_that_breaks_off_or_talks_nonsense_is_survived(place: Place
 
 
 def test_the_newest_controller_has_the_runner(place: Place) -> None:
-    first, old = place.talk, place.engine
+    first = place.talk
     place.launch(1, "exec sleep 600")
     first.up(task(1))
     assert place.open().inventory.nodes[0].running == (task(1),)
-    del old
     first.listen(0.2)
     assert "another controller" in first.engine.trouble  # type: ignore[attr-defined]
     place.halt(1)

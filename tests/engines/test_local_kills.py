@@ -35,7 +35,7 @@ def test_another_runner_goes_on_with_what_the_first_one_started(place: Place) ->
     place.talk.up(task(1))
     pid = place.number_in("pid")
     old = place.kill_runner()
-    until(lambda: place.talk.listen(0.05) is None and place.runner != old, "another runner answers")
+    place.hear_until(lambda: place.runner != old, "another runner answers")
     place.talk.listen(0.3)
     back = [report for report in place.talk.heard if isinstance(report, NodeIsUp)]
     assert [up.running for up in back] == [(task(1),)]
@@ -49,7 +49,7 @@ def test_an_orphans_exit_code_is_known_where_the_system_tells(place: Place) -> N
     place.launch(1, "while [ ! -e go ]; do sleep 0.05; done; exit 7")
     place.talk.up(task(1))
     old = place.kill_runner()
-    until(lambda: place.talk.listen(0.05) is None and place.runner != old, "another runner answers")
+    place.hear_until(lambda: place.runner != old, "another runner answers")
     (place.scratch / "go").touch()
     assert place.talk.gone(task(1)).exit_code in _known_or_not(7)
     assert place.started(1) == 1
@@ -144,7 +144,7 @@ def _plant(place: Place, pid: int, start: int, boot: str) -> None:
 @pytest.mark.parametrize("other", ["start time", "boot"])
 def test_a_stranger_with_the_same_number_is_left_alone(tmp_path: Path, other: str) -> None:
     place = Place(tmp_path)
-    with subprocess.Popen(["sleep", "600"], start_new_session=True) as stranger:
+    with subprocess.Popen(["/bin/sleep", "600"], start_new_session=True) as stranger:
         proc = procs.look(stranger.pid)
         assert proc is not None
         wrong_start = other == "start time"
@@ -184,6 +184,16 @@ def test_an_end_is_told_while_nobody_listened(place: Place) -> None:
     place.talk.engine.close()
     time.sleep(1)
     assert place.open().inventory.gone == (TaskIsGone(task(1), 3),)
+
+
+def test_what_was_told_just_before_the_end_is_done(place: Place) -> None:
+    for job in (1, 2, 3):
+        place.launch(job, f"exit {job}")
+    place.talk.engine.close()
+    place.open()
+    for job in (1, 2, 3):
+        place.halt(job)
+        assert place.started(job) == 1
 
 
 def test_a_runner_without_tasks_leaves_with_its_controller(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from clearway.observe import amounts
 
 
 @pytest.mark.parametrize(
-    ("n", "text"), [(0, "0"), (1, "0.001"), (600, "0.6"), (180, "0.18"), (1000, "1"), (4000, "4"), (7200, "7.2"), (-500, "-0.5")]
+    ("n", "text"),
+    [(0, "0"), (1, "0.001"), (600, "0.6"), (180, "0.18"), (1000, "1"), (4000, "4"), (7200, "7.2"), (-500, "-0.5")],
 )
 def test_thousandths(n: int, text: str) -> None:
     assert amounts.thousandths(n) == text

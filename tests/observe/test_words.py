@@ -38,8 +38,8 @@ SENTENCES: list[tuple[Reason, str]] = [
         "needs 1 GPU of model A100 or H100 on one node; 3 nodes: 2 with another GPU model, 1 drained",
     ),
     (
-        because(Code.NO_CAPACITY, gpus=1000, tasks=1, nodes=2, tainted=1, taints="maintenance", short_gpus=1),
-        "needs 1 GPU on one node; 2 nodes: 1 with a taint that it does not tolerate (maintenance), 1 with too few GPUs free",
+        because(Code.NO_CAPACITY, gpus=1000, tasks=1, nodes=2, tainted=1, taints="kept", short_gpus=1),
+        "needs 1 GPU on one node; 2 nodes: 1 with a taint that it does not tolerate (kept), 1 with too few GPUs free",
     ),
     (
         because(Code.NO_CAPACITY, tasks=1, nodes=1, wrong_label=1, wants="zone=z1", **{"res.npu": 2}),
@@ -47,18 +47,26 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (
         because(Code.NO_CAPACITY, tasks=2, fit=0, cpus=1000, role="big", nodes=1, short_res_npu=1, pin="n1"),
-        "needs 2 tasks at once, each with 1 CPU on its pinned node n1; role big; 0 of them fit now; "
-        "1 node: 1 with too little npu free",
+        (
+            "needs 2 tasks at once, each with 1 CPU on its pinned node n1; role big; 0 of them fit now; "
+            "1 node: 1 with too little npu free"
+        ),
     ),
     (
         because(Code.NEVER_FITS, gpus=8000, tasks=1, nodes=2, too_small=2, largest_gpus=4000),
-        "no node can ever run it: needs 8 GPUs on one node; the largest node that it could use has 4 GPUs; "
-        "2 nodes: 2 too small even when empty",
+        (
+            "no node can ever run it: needs 8 GPUs on one node; the largest node that it could use has 4 GPUs; "
+            "2 nodes: 2 too small even when empty"
+        ),
     ),
     (because(Code.BEHIND, first="H"), "waits behind H, which goes first on the nodes that it could use"),
     (
         because(Code.RESERVATION, first="H", start_us=100 * S, node="n1"),
         "would delay the reservation of H to start at 100 s on n1",
+    ),
+    (
+        because(Code.RESERVATION, start_us=100 * S, node="n1"),
+        "has a reservation to start at 100 s on n1",
     ),
     (
         because(Code.QUEUE_LIMIT, queue="parent", resource="gpus", need=5000, used=4000, limit=4000),
@@ -70,7 +78,10 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (because(Code.SLOTS, limit="db", slots=1, used=1), "waits for a slot of the limit db: all 1 are in use"),
     (because(Code.AFTER, jobs="prepare, clean"), "waits for prepare, clean to succeed"),
-    (because(Code.RETRY_DELAY, until_us=31 * S, tries=1, max_retries=3), "retry 1 of 3 may start at 31 s (retry delay)"),
+    (
+        because(Code.RETRY_DELAY, until_us=31 * S, tries=1, max_retries=3),
+        "retry 1 of 3 may start at 31 s (retry delay)",
+    ),
     (because(Code.NOT_CONSIDERED), "was not yet considered in this cycle; others went first"),
     (because(Code.PLACED, nodes="n1, n2"), "was next in order and fits on n1, n2"),
     (
@@ -185,20 +196,40 @@ def test_needs_are_in_the_units_of_files() -> None:
 
 EXPECTED: list[tuple[str, Reason, list[str | list[str]]]] = [
     ("14 node", because(Code.NO_CAPACITY, gpus=4000, tasks=1, nodes=2, short_gpus=2), ["4", "node"]),
-    ("27 limit", because(Code.QUEUE_LIMIT, queue="parent", resource="gpus", need=5000, used=0, limit=4000), ["4", ["limit", "quota", "at most"]]),
+    (
+        "27 limit",
+        because(Code.QUEUE_LIMIT, queue="parent", resource="gpus", need=5000, used=0, limit=4000),
+        ["4", ["limit", "quota", "at most"]],
+    ),
     ("32 share", because(Code.NO_CAPACITY, share=600, tasks=1), [["0.6", "600"], ["device", "gpu"]]),
-    ("33 tiny", because(Code.BAD_VALUE, field="gpus", value="1e-07", rule="the smallest share is 0.001 (one milli-GPU)"), [["0.001", "milli", "smallest"]]),
-    ("36 one and a half", because(Code.BAD_VALUE, field="gpus", value="1.5", rule="a whole number >= 0, or a fraction below 1"), ["gpus", "1.5", ["whole", "fraction", "below 1"]]),
-    ("52 retries", because(Code.RETRIES_USED_UP, tries=5, max_retries=4, exit_code=1), [["retry", "retries", "attempts"]]),
+    (
+        "33 tiny",
+        because(Code.BAD_VALUE, field="gpus", value="1e-07", rule="the smallest share is 0.001 (one milli-GPU)"),
+        [["0.001", "milli", "smallest"]],
+    ),
+    (
+        "36 one and a half",
+        because(Code.BAD_VALUE, field="gpus", value="1.5", rule="a whole number >= 0, or a fraction below 1"),
+        ["gpus", "1.5", ["whole", "fraction", "below 1"]],
+    ),
+    (
+        "52 retries",
+        because(Code.RETRIES_USED_UP, tries=5, max_retries=4, exit_code=1),
+        [["retry", "retries", "attempts"]],
+    ),
     ("52 window", because(Code.RETRY_WINDOW, window_us=100 * S), ["window"]),
     ("55 time limit", because(Code.TIME_LIMIT, limit_us=100 * S), [["time limit", "time_limit"]]),
     ("55b deadline", because(Code.DEADLINE, deadline_us=100 * S), ["deadline"]),
     ("80 too large", because(Code.NEVER_FITS, gpus=8000, tasks=1, largest_gpus=4000), ["8", ["node", "4"]]),
     ("80 model", because(Code.NEVER_FITS, gpus=1000, models="H100", nodes=2, wrong_model=2), ["H100"]),
-    ("107 taint", because(Code.NO_CAPACITY, gpus=1000, nodes=2, tainted=1, taints="maintenance"), [["maintenance", "taint", "tolerate"]]),
+    (
+        "107 taint",
+        because(Code.NO_CAPACITY, gpus=1000, nodes=2, tainted=1, taints="maintenance"),
+        [["maintenance", "taint", "tolerate"]],
+    ),
     ("start deadline", because(Code.START_DEADLINE, limit_us=S), ["start deadline"]),
     ("retry window", because(Code.RETRY_WINDOW, window_us=S), ["retry window"]),
-]  # fmt: skip
+]
 """What scenario files expect to be mentioned: (which, reason, mentions)."""
 
 

@@ -23,11 +23,11 @@ def of_expect(expect: Raw) -> Iterator[tuple[str, Raw]]:
             yield f"{key} {label}", {key: wrong, **({"slack": expect["slack"]} if "slack" in expect else {})}
 
 
-def _nothing(_: object) -> Iterator[tuple[str, Any]]:
+def _nothing(_: Any) -> Iterator[tuple[str, Any]]:
     yield from ()
 
 
-def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:  # noqa: ANN401
+def _with(value: Any, path: tuple[Any, ...], new: Any) -> Any:
     found = copy.deepcopy(value)
     at = found
     for step in path[:-1]:
@@ -132,14 +132,16 @@ def _jobs(shown: Raw, *states: str) -> Iterator[tuple[str, Raw]]:
 
 
 def _tasks(shown: Raw) -> Iterator[tuple[Raw, Raw, Raw]]:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         for a in job["attempts"]:
             yield from ((job, a, t) for t in a["tasks"])
 
 
 def _two_at_once(shown: Raw) -> tuple[Raw, Raw] | None:
     """Two tasks of different jobs that hold whole devices at the same time."""
-    whole = [(j, t) for j, _, t in _tasks(shown) if t["share"] == 1000 and len(t["devices"]) == 1 and t["from"] != t["to"]]
+    whole = [
+        (j, t) for j, _, t in _tasks(shown) if t["share"] == 1000 and len(t["devices"]) == 1 and t["from"] != t["to"]
+    ]
     for i, (a, x) in enumerate(whole[:200]):
         for b, y in whole[i + 1 : i + 200]:
             if a is not b and x["from"] < (y["to"] or FAR_S) and y["from"] < (x["to"] or FAR_S):
@@ -178,7 +180,7 @@ def _too_much_memory(scenario: Raw, shown: Raw) -> bool:
 
 
 def _second_too_early(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         if len(job["attempts"]) > 1 and job["attempts"][0]["from"] != job["attempts"][0]["to"]:
             first, second = job["attempts"][:2]
             second["from"] = (first["from"] + first["to"]) / 2
@@ -189,14 +191,14 @@ def _second_too_early(_: Raw, shown: Raw) -> bool:
 
 
 def _attempt_twice(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown, "succeeded"):
+    for _name, job in _jobs(shown, "succeeded"):
         job["attempts"].append(copy.deepcopy(job["attempts"][-1]))
         return True
     return False
 
 
 def _number_skipped(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         job["attempts"][-1]["number"] += 1
         return True
     return False
@@ -237,7 +239,7 @@ def _start_without_cause(_: Raw, shown: Raw) -> bool:
 
 
 def _end_without_cause(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         for a in job["attempts"]:
             if a["end"] not in (None, "succeeded"):
                 a["cause"] = None
@@ -254,14 +256,14 @@ def _refused_in_silence(_: Raw, shown: Raw) -> bool:
 
 
 def _success_undone(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown, "succeeded"):
+    for _name, job in _jobs(shown, "succeeded"):
         job.update(state="running", ended=None)
         return True
     return False
 
 
 def _ended_is_open(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown, "succeeded", "failed", "cancelled"):
+    for _name, job in _jobs(shown, "succeeded", "failed", "cancelled"):
         job["ended"] = None
         return True
     return False
@@ -276,7 +278,9 @@ def _ended_twice(_: Raw, shown: Raw) -> bool:
 
 
 def _before_submit(scenario: Raw, shown: Raw) -> bool:
-    late = {j["name"] for j in scenario.get("jobs") or [] if isinstance(j.get("submit"), int | float) and j["submit"] > 0.5}
+    late = {
+        j["name"] for j in scenario.get("jobs") or [] if isinstance(j.get("submit"), int | float) and j["submit"] > 0.5
+    }
     for name, job in _jobs(shown):
         if name in late:
             a = job["attempts"][0]
@@ -288,21 +292,21 @@ def _before_submit(scenario: Raw, shown: Raw) -> bool:
 
 
 def _holds_after_end(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown, "succeeded"):
+    for _name, job in _jobs(shown, "succeeded"):
         job["attempts"][-1]["tasks"][0]["to"] = job["ended"] + 5
         return True
     return False
 
 
 def _holds_for_ever(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown, "failed", "cancelled", "succeeded"):
+    for _name, job in _jobs(shown, "failed", "cancelled", "succeeded"):
         job["attempts"][-1]["tasks"][0]["to"] = None
         return True
     return False
 
 
 def _task_dropped(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         a = job["attempts"][-1]
         if len(a["tasks"]) > 1 and a["from"] != a["to"]:
             a["tasks"].pop()
@@ -311,14 +315,14 @@ def _task_dropped(_: Raw, shown: Raw) -> bool:
 
 
 def _no_tasks(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         job["attempts"][-1]["tasks"] = []
         return True
     return False
 
 
 def _starts_before_tasks(_: Raw, shown: Raw) -> bool:
-    for _, job in _jobs(shown):
+    for _name, job in _jobs(shown):
         a = job["attempts"][-1]
         if a["from"] != a["to"] and not a["from"] < job["submitted"] + 0.25:
             a["from"] -= 0.25
@@ -328,7 +332,9 @@ def _starts_before_tasks(_: Raw, shown: Raw) -> bool:
 
 def _done_early(scenario: Raw, shown: Raw) -> bool:
     """A success that took half its time."""
-    plain = {j["name"] for j in scenario.get("jobs") or [] if isinstance(j.get("runtime"), int | float) and j["runtime"] > 1}
+    plain = {
+        j["name"] for j in scenario.get("jobs") or [] if isinstance(j.get("runtime"), int | float) and j["runtime"] > 1
+    }
     for name, job in _jobs(shown, "succeeded"):
         a = job["attempts"][-1]
         if name in plain and len(job["attempts"]) == 1:
@@ -353,7 +359,7 @@ def _failure_called_success(scenario: Raw, shown: Raw) -> bool:
 def _called_preempted(scenario: Raw, shown: Raw) -> bool:
     if (scenario.get("policy") or {}).get("preempt"):
         return False
-    for _, job in _jobs(shown, "failed", "cancelled"):
+    for _name, job in _jobs(shown, "failed", "cancelled"):
         job["attempts"][-1].update(end="preempted", cause="made room")
         shown["summary"].pop("preemptions", None)
         return True
@@ -389,7 +395,7 @@ def _not_a_number(_: Raw, shown: Raw) -> bool:
 
 
 def _one_preemption_more(_: Raw, shown: Raw) -> bool:
-    stops = sum(a["end"] == "preempted" for _, job in _jobs(shown) for a in job["attempts"])
+    stops = sum(a["end"] == "preempted" for _name, job in _jobs(shown) for a in job["attempts"])
     shown["summary"]["preemptions"] = stops + 1
     return True
 
@@ -422,7 +428,10 @@ LIES: dict[str, tuple[str, Callable[[Raw, Raw], bool]]] = {
     "a start without a cause": ("why", _start_without_cause),
     "an end without a cause": ("why", _end_without_cause),
     "refused in silence": ("why", _refused_in_silence),
-    "a share that was not asked for": ("asked", _first_task(lambda t: t.update(share=t["share"] // 2 + 1), devices=True)),
+    "a share that was not asked for": (
+        "asked",
+        _first_task(lambda t: t.update(share=t["share"] // 2 + 1), devices=True),
+    ),
     "before its submit": ("asked", _before_submit),
     "before what it waits for": ("asked", _after_forgotten),
     "a job that is not shown": ("asked", _job_dropped),

@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 Raw = dict[str, Any]
 
 
-def task(begin: float, end: float | None, node: str = "n1", devices: tuple[int, ...] = (0,), **more: Any) -> Raw:  # noqa: ANN401
+def task(begin: float, end: float | None, node: str = "n1", devices: tuple[int, ...] = (0,), **more: Any) -> Raw:
     """One grant."""
     share = 1000 if devices else 0
     return {
-        "role": "task", "index": 0, "node": node, "devices": list(devices), "share": share, "from": begin, "to": end, **more,
-    }  # fmt: skip
+        "role": "task",
+        "index": 0,
+        "node": node,
+        "devices": list(devices),
+        "share": share,
+        "from": begin,
+        "to": end,
+        **more,
+    }
 
 
 def ran(*tasks: Raw, end: str | None = "succeeded", cause: str | None = None, to: float | None = None) -> Raw:
@@ -29,9 +36,13 @@ def ran(*tasks: Raw, end: str | None = "succeeded", cause: str | None = None, to
     last = None if any(t["to"] is None for t in tasks) else max(t["to"] for t in tasks)
     cause = cause if end in (None, "succeeded") else cause or f"it {end} for a reason"
     return {
-        "number": 0, "from": max(t["from"] for t in tasks), "to": to or last, "end": end, "cause": cause,
+        "number": 0,
+        "from": max(t["from"] for t in tasks),
+        "to": to or last,
+        "end": end,
+        "cause": cause,
         "tasks": list(tasks),
-    }  # fmt: skip
+    }
 
 
 def job(submitted: float, *attempts: Raw, state: str = "succeeded", ended: float | None = None, why: str = "") -> Raw:
@@ -49,12 +60,16 @@ def job(submitted: float, *attempts: Raw, state: str = "succeeded", ended: float
     ]
     reason = {"code": "ended", "text": why or f"it {state} for a reason"} if over and state != "succeeded" else None
     return {
-        "state": state, "submitted": submitted, "ended": ended, "reason": reason, "attempts": list(attempts),
+        "state": state,
+        "submitted": submitted,
+        "ended": ended,
+        "reason": reason,
+        "attempts": list(attempts),
         "waits": waits,
-    }  # fmt: skip
+    }
 
 
-def timeline(jobs: dict[str, Raw], **more: Any) -> Raw:  # noqa: ANN401
+def timeline(jobs: dict[str, Raw], **more: Any) -> Raw:
     """A timeline with the events that follow from the jobs."""
     events: list[Raw] = []
     for name, j in jobs.items():
@@ -111,12 +126,14 @@ def line() -> tuple[Raw, Raw]:
             "reason": {"b": {"at": 50, "mentions": ["limit", ["q", "queue"]]}},
         },
     }
-    shown = timeline({
-        "a": job(0, ran(task(0, 100))),
-        "b": job(5, ran(task(100, 150)), why="queue q is at its limit"),
-        "c": job(5, ran(task(5, 25, devices=(1,)))),
-        "f": job(30, ran(task(30, 40, devices=()), end="failed", cause="exited with code 3"), state="failed"),
-    })  # fmt: skip
+    shown = timeline(
+        {
+            "a": job(0, ran(task(0, 100))),
+            "b": job(5, ran(task(100, 150)), why="queue q is at its limit"),
+            "c": job(5, ran(task(5, 25, devices=(1,)))),
+            "f": job(30, ran(task(30, 40, devices=()), end="failed", cause="exited with code 3"), state="failed"),
+        }
+    )
     return scenario, shown
 
 
@@ -129,14 +146,29 @@ def stops() -> tuple[Raw, Raw]:
         "jobs": [
             {"name": "low", "submit": 0, "gpus": 1, "runtime": 100},
             {"name": "high", "submit": 10, "gpus": 1, "priority": 9, "runtime": 30},
-            {"name": "flaky", "submit": 0, "cpus": 1, "uses": ["db"], "runtime": [5, 10], "exit_code": [1, 0], "max_retries": 1},
+            {
+                "name": "flaky",
+                "submit": 0,
+                "cpus": 1,
+                "uses": ["db"],
+                "runtime": [5, 10],
+                "exit_code": [1, 0],
+                "max_retries": 1,
+            },
             {"name": "bad", "submit": 1, "gpus": 1.5, "runtime": 5},
             {"name": "never", "submit": 2, "cpus": 64, "runtime": 5},
         ],
         "until": 200,
         "expect": {
             "starts": {"high": [10, 15], "low#2": [40, 45], "flaky#2": [7, 8]},
-            "preempted": {"exactly": ["low"], "never": ["high"], "count": 1, "of": ["low", "high"], "max_each": 1, "total_max": 1},
+            "preempted": {
+                "exactly": ["low"],
+                "never": ["high"],
+                "count": 1,
+                "of": ["low", "high"],
+                "max_each": 1,
+                "total_max": 1,
+            },
             "attempts": {"low": 2, "flaky": [2, 3]},
             "refused": ["bad"],
             "never_starts": ["bad", "never"],
@@ -145,25 +177,33 @@ def stops() -> tuple[Raw, Raw]:
             "final": {"bad": "refused", "never": ["pending", "failed"], "low": "succeeded"},
             "runs": {"flaky": 2},
         },
-    }  # fmt: skip
-    shown = timeline({
-        "low": job(0, ran(task(0, 10), end="preempted"), ran(task(40, 140))),
-        "high": job(10, ran(task(10, 40))),
-        "flaky": job(0, ran(task(0, 5, "n2", ()), end="failed"), ran(task(7, 17, "n2", ()))),
-        "bad": job(1, state="refused", why="gpus: 1.5 is refused: a whole number or a fraction below 1"),
-        "never": job(2, state="pending"),
-    })  # fmt: skip
+    }
+    shown = timeline(
+        {
+            "low": job(0, ran(task(0, 10), end="preempted"), ran(task(40, 140))),
+            "high": job(10, ran(task(10, 40))),
+            "flaky": job(0, ran(task(0, 5, "n2", ()), end="failed"), ran(task(7, 17, "n2", ()))),
+            "bad": job(1, state="refused", why="gpus: 1.5 is refused: a whole number or a fraction below 1"),
+            "never": job(2, state="pending"),
+        }
+    )
     return scenario, shown
 
 
-def shares() -> tuple[Raw, Raw]:
-    """Shares of a device, memory shares, and a gang on two nodes with roles."""
-    scenario = {
+def _shares_asked() -> Raw:
+    return {
         "policy": {"order": ["fifo"], "lease": 30},
         "fleet": {
             "nodes": [
                 {"name": "n1", "gpus": 2, "gpu_memory": "10GiB", "gpu_model": "A100", "links": [[0, 1]], "rack": "r1"},
-                {"name": "n2", "gpus": 2, "gpu_memory": "10GiB", "gpu_model": "H100", "taints": ["t"], "labels": {"x": "y"}},
+                {
+                    "name": "n2",
+                    "gpus": 2,
+                    "gpu_memory": "10GiB",
+                    "gpu_model": "H100",
+                    "taints": ["t"],
+                    "labels": {"x": "y"},
+                },
             ]
         },
         "jobs": [
@@ -171,10 +211,22 @@ def shares() -> tuple[Raw, Raw]:
             {"name": "m", "submit": 0, "gpu_memory": "6GiB", "runtime": 10, "pin": {"node": "n1", "devices": [1]}},
             {"name": "late", "submit": 0, "gpu_memory": "6GiB", "runtime": 5, "gpu_model": "A100"},
             {
-                "name": "g", "submit": 0, "runtime": 10, "gpu_model": "H100", "nodes": {"x": "y"}, "tolerates": ["t"],
+                "name": "g",
+                "submit": 0,
+                "runtime": 10,
+                "gpu_model": "H100",
+                "nodes": {"x": "y"},
+                "tolerates": ["t"],
                 "roles": [{"name": "lead", "gpus": 0.2}, {"name": "worker", "tasks": 2, "gpus": 0.4}],
             },
-            {"name": "link", "submit": 0, "gpus": 2, "topology": {"require": "nvlink"}, "after": ["late"], "runtime": 5},
+            {
+                "name": "link",
+                "submit": 0,
+                "gpus": 2,
+                "topology": {"require": "nvlink"},
+                "after": ["late"],
+                "runtime": 5,
+            },
         ],
         "expect": {
             "use": [
@@ -187,46 +239,72 @@ def shares() -> tuple[Raw, Raw]:
             "after": [{"job": "link", "after": "late", "within": 1}],
             "final": {"*": "succeeded"},
         },
-    }  # fmt: skip
-    half = {"share": 500}
-    memory = {"share": 0, "gpu_memory": 6 * 2**30}
-    shown = timeline({
-        "s-1": job(0, ran(task(0, 10, **half))),
-        "s-2": job(0, ran(task(0, 10, **half))),
-        "m": job(0, ran(task(0, 10, devices=(1,), **memory))),
-        "late": job(0, ran(task(10, 15, devices=(1,), **memory))),
-        "g": job(0, ran(
-            task(0, 10, "n2", role="lead", share=200), task(0, 10, "n2", role="worker", share=400),
-            task(0, 10, "n2", role="worker", share=400),
-        )),
-        "link": job(0, ran(task(15, 20, devices=(0, 1))), why="waits for late to succeed"),
-    })  # fmt: skip
-    return scenario, shown
+    }
+
+
+def shares() -> tuple[Raw, Raw]:
+    """Shares of a device, memory shares, and a gang with roles."""
+    half: Raw = {"share": 500}
+    memory: Raw = {"share": 0, "gpu_memory": 6 * 2**30}
+    shown = timeline(
+        {
+            "s-1": job(0, ran(task(0, 10, **half))),
+            "s-2": job(0, ran(task(0, 10, **half))),
+            "m": job(0, ran(task(0, 10, devices=(1,), **memory))),
+            "late": job(0, ran(task(10, 15, devices=(1,), **memory))),
+            "g": job(
+                0,
+                ran(
+                    task(0, 10, "n2", role="lead", share=200),
+                    task(0, 10, "n2", role="worker", share=400),
+                    task(0, 10, "n2", role="worker", share=400),
+                ),
+            ),
+            "link": job(0, ran(task(15, 20, devices=(0, 1))), why="waits for late to succeed"),
+        }
+    )
+    return _shares_asked(), shown
 
 
 def losses() -> tuple[Raw, Raw]:
     """A gang that loses a node and goes on from its checkpoint, and a job that is suspended and resumed."""
     scenario = {
         "policy": {"order": ["fifo"], "lease": 30},
-        "fleet": {"nodes": [{"name": "n1", "gpus": 1}, {"name": "n2", "gpus": 1}, {"name": "n3", "gpus": 0, "cpus": 1}]},
+        "fleet": {
+            "nodes": [{"name": "n1", "gpus": 1}, {"name": "n2", "gpus": 1}, {"name": "n3", "gpus": 0, "cpus": 1}]
+        },
         "jobs": [
-            {"name": "g", "submit": 0, "tasks": 2, "gpus": 1, "one_per_node": True, "runtime": 100, "checkpoint": {"every": 20}},
+            {
+                "name": "g",
+                "submit": 0,
+                "tasks": 2,
+                "gpus": 1,
+                "one_per_node": True,
+                "runtime": 100,
+                "checkpoint": {"every": 20},
+            },
             {"name": "z", "submit": 0, "cpus": 1, "runtime": 50, "pin": "n3"},
         ],
         "events": [
-            {"at": 50, "node_lost": "n2"}, {"at": 100, "node_ready": "n2"},
-            {"at": 10, "suspend": "z"}, {"at": 40, "resume": "z"},
+            {"at": 50, "node_lost": "n2"},
+            {"at": 100, "node_ready": "n2"},
+            {"at": 10, "suspend": "z"},
+            {"at": 40, "resume": "z"},
         ],
         "expect": {
-            "starts": {"g": [0, 1], "g#2": [100, 101]}, "ends": {"g#1": [50, 90], "g": [160, 161], "z": [80, 81]},
-            "attempts": {"g": 2}, "placed": {"g": ["n1", "n2"]},
+            "starts": {"g": [0, 1], "g#2": [100, 101]},
+            "ends": {"g#1": [50, 90], "g": [160, 161], "z": [80, 81]},
+            "attempts": {"g": 2},
+            "placed": {"g": ["n1", "n2"]},
         },
-    }  # fmt: skip
+    }
     lost = ran(task(0, 80), task(0, 80, "n2"), end="lost", cause="node n2 was lost")
-    shown = timeline({
-        "g": job(0, lost, ran(task(100, 160), task(100, 160, "n2"))),
-        "z": job(0, ran(task(0, 80, "n3", ()))),
-    })  # fmt: skip
+    shown = timeline(
+        {
+            "g": job(0, lost, ran(task(100, 160), task(100, 160, "n2"))),
+            "z": job(0, ran(task(0, 80, "n3", ()))),
+        }
+    )
     return scenario, shown
 
 

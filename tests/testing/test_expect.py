@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.testing.stories import independent_judge, job, line, losses, ran, shares, stops, task, timeline
 
 from clearway.testing.judge import EXPECT, judge
+from tests.testing.stories import independent_judge, job, line, losses, ran, shares, stops, task, timeline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,23 +42,43 @@ CASES: list[tuple[Callable[[], Any], str, Any, Any]] = [
     (shares, "distinct_devices", {"link": 2}, {"link": 1}),
     (line, "running", [{"at": 24, "jobs": ["*"], "count": 2}], [{"at": 25, "jobs": ["*"], "count": 2}]),
     (line, "running", [{"at": 0, "jobs": ["a"], "count": 1}], [{"at": 0, "jobs": ["a"], "count": {"max": 0}}]),
-    (line, "use", [{"node": "n1", "from": 5, "to": 25, "gpus": {"eq": 2}}],
-     [{"node": "n1", "from": 5, "to": 25.1, "gpus": {"eq": 2}}]),
-    (line, "use", [{"queue": "q", "from": 0, "to": 150, "gpus": {"max": 1, "min": 1}}],
-     [{"queue": "q", "from": 0, "to": 151, "gpus": {"min": 1}}]),
-    (shares, "use", [{"node": "n1", "from": 0, "to": 10, "gpu_memory": {"eq": "6GiB"}}],
-     [{"node": "n1", "from": 0, "to": 10, "gpu_memory": {"eq": "6GB"}}]),
-    (stops, "use", [{"limit": "db", "from": 0, "to": 5, "slots": {"eq": 1}}],
-     [{"limit": "db", "from": 0, "to": 6, "slots": {"eq": 1}}]),
+    (
+        line,
+        "use",
+        [{"node": "n1", "from": 5, "to": 25, "gpus": {"eq": 2}}],
+        [{"node": "n1", "from": 5, "to": 25.1, "gpus": {"eq": 2}}],
+    ),
+    (
+        line,
+        "use",
+        [{"queue": "q", "from": 0, "to": 150, "gpus": {"max": 1, "min": 1}}],
+        [{"queue": "q", "from": 0, "to": 151, "gpus": {"min": 1}}],
+    ),
+    (
+        shares,
+        "use",
+        [{"node": "n1", "from": 0, "to": 10, "gpu_memory": {"eq": "6GiB"}}],
+        [{"node": "n1", "from": 0, "to": 10, "gpu_memory": {"eq": "6GB"}}],
+    ),
+    (
+        stops,
+        "use",
+        [{"limit": "db", "from": 0, "to": 5, "slots": {"eq": 1}}],
+        [{"limit": "db", "from": 0, "to": 6, "slots": {"eq": 1}}],
+    ),
     (line, "reason", {"b": ["LIMIT", ["xyzzy", "queue"]]}, {"b": [["xyzzy", "plugh"]]}),
     (line, "reason", {"b": {"at": 99.9, "mentions": ["limit"]}}, {"b": {"at": 100, "mentions": ["limit"]}}),
     (line, "reason", {"f": ["code 3"]}, {"f": ["code 4"]}),
     (stops, "reason", {"low": {"start": 2, "mentions": ["order"]}}, {"low": {"start": 3, "mentions": ["order"]}}),
     (stops, "refused", ["bad"], ["never"]),
     (stops, "runs", {"low": 2}, {"low": [3, 9]}),
-    (line, "either", [{"starts": {"b": [0, 1]}}, {"starts": {"b": [100, 101]}}],
-     [{"starts": {"b": [0, 1]}}, {"starts": {"b": [2, 3]}}]),
-]  # fmt: skip
+    (
+        line,
+        "either",
+        [{"starts": {"b": [0, 1]}}, {"starts": {"b": [100, 101]}}],
+        [{"starts": {"b": [0, 1]}}, {"starts": {"b": [2, 3]}}],
+    ),
+]
 
 
 @pytest.mark.parametrize(("make", "key", "holds", "breaks"), CASES)
@@ -108,11 +128,15 @@ def test_an_unknown_word_inside_a_key_is_named(key: str, value: object) -> None:
 @pytest.mark.parametrize(
     "expect",
     [
-        {"attempts": {"typo*": 1}}, {"attempts": {"typo": 0}}, {"never_starts": ["typo"]}, {"placed": {"typo*": ["n1"]}},
-        {"final": {"typo*": "succeeded"}}, {"starts": {"typo*": [0, 1]}},
+        {"attempts": {"typo*": 1}},
+        {"attempts": {"typo": 0}},
+        {"never_starts": ["typo"]},
+        {"placed": {"typo*": ["n1"]}},
+        {"final": {"typo*": "succeeded"}},
+        {"starts": {"typo*": [0, 1]}},
     ],
-)  # fmt: skip
-def test_a_name_that_nothing_has_is_never_passed(expect: Any) -> None:  # noqa: ANN401
+)
+def test_a_name_that_nothing_has_is_never_passed(expect: Any) -> None:
     scenario, shown = line()
     assert judge({**scenario, "expect": expect}, shown)
 
@@ -126,9 +150,17 @@ def test_an_expectation_of_another_form_is_a_line_not_an_error(key: str, value: 
 
 @pytest.mark.parametrize(
     "shown",
-    [{}, {"jobs": 3}, {"jobs": {"a": {}}}, {"jobs": {"a": {"attempts": [{}]}}}, {"jobs": {}, "events": [{}]}, {"jobs": []}],
+    [
+        {},
+        {"jobs": 3},
+        {"jobs": {"a": {}}},
+        {"jobs": {"a": {"attempts": [{}]}}},
+        {"jobs": {}, "events": [{}]},
+        {"jobs": {}, "events": [{"at": None, "kind": "ended"}]},
+        {"jobs": []},
+    ],
 )
-def test_a_timeline_of_another_form_is_a_line_not_an_error(shown: Any) -> None:  # noqa: ANN401
+def test_a_timeline_of_another_form_is_a_line_not_an_error(shown: Any) -> None:
     scenario, _ = line()
     assert judge(scenario, shown)
 

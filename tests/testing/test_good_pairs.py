@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.testing.stories import GOOD, independent_judge
 
 from clearway.testing.judge import judge
+from tests.testing.stories import GOOD, independent_judge
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.testing.stories import independent_judge, job, ran, task, timeline
 
 from clearway.testing.judge import judge
+from tests.testing.stories import independent_judge, job, ran, task, timeline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +16,8 @@ TICKS = ["2026-01-05T12:00:00Z", "2026-01-05T12:05:00Z", "2026-01-05T12:10:00Z"]
 P = "S@2026-01-05T12:00:00Z"
 
 
-def world() -> tuple[Any, Any]:
-    scenario = {
+def _asked() -> Any:
+    return {
         "policy": {"order": ["fifo"]},
         "fleet": {
             "nodes": [{"name": "n1", "cpus": 8, "gpus": 0}],
@@ -25,7 +25,10 @@ def world() -> tuple[Any, Any]:
         },
         "jobs": [{"name": "j", "submit": 0, "count": 2, "gpus": 1, "runtime": 10}],
         "workflows": [
-            {"name": "W", "steps": [{"name": "a", "runtime": 5}, {"name": "b", "after": ["a"], "each": [1, 2], "runtime": 5}]},
+            {
+                "name": "W",
+                "steps": [{"name": "a", "runtime": 5}, {"name": "b", "after": ["a"], "each": [1, 2], "runtime": 5}],
+            },
             {"name": "L", "steps": [{"name": "s", "runtime": 1, "until": "pass >= 2"}]},
         ],
         "schedules": [{"name": "S", "cron": "*/5 * * * *", "job": {"cpus": 1, "runtime": 5}}],
@@ -33,8 +36,11 @@ def world() -> tuple[Any, Any]:
         "searches": [{"name": "X", "trials": 2, "job": {"cpus": 1, "runtime": 5}}],
         "until": 100,
     }
+
+
+def _jobs() -> Any:
     cpu = ("n1", ())
-    jobs = {
+    return {
         "j-1": job(0, ran(task(20, 30, "T-1"))),
         "j-2": job(0, ran(task(25, 35, "T-2"))),
         "W.a": job(0, ran(task(0, 5, *cpu))),
@@ -47,16 +53,19 @@ def world() -> tuple[Any, Any]:
         "X.2": job(0, ran(task(5, 10, *cpu))),
     }
 
-    def flow(end: float, *steps: str, **values: Any) -> Any:  # noqa: ANN401
-        run = {"number": 1, "from": 0, "to": end, "end": "succeeded"}
-        rows = {s: {"state": "succeeded", "input": None, "result": None} for s in steps} | values
-        return {"state": "succeeded", "submitted": 0, "ended": end, "reason": None, "runs": [run], "steps": rows}
 
+def _flow(end: float, *steps: str, **values: Any) -> Any:
+    run = {"number": 1, "from": 0, "to": end, "end": "succeeded"}
+    rows = {s: {"state": "succeeded", "input": None, "result": None} for s in steps} | values
+    return {"state": "succeeded", "submitted": 0, "ended": end, "reason": None, "runs": [run], "steps": rows}
+
+
+def world() -> tuple[Any, Any]:
     shown = timeline(
-        jobs,
+        _jobs(),
         workflows={
-            "W": flow(11, "a", b={"state": "succeeded", "input": None, "result": [1, 2]}),
-            "L": flow(2, s={"state": "succeeded", "input": [True], "result": 2}),
+            "W": _flow(11, "a", b={"state": "succeeded", "input": None, "result": [1, 2]}),
+            "L": _flow(2, s={"state": "succeeded", "input": [True], "result": 2}),
         },
         schedules={
             "S": [
@@ -92,10 +101,10 @@ def world() -> tuple[Any, Any]:
             }
         },
     )  # fmt: skip
-    return scenario, shown
+    return _asked(), shown
 
 
-def _row(**more: Any) -> list[Any]:  # noqa: ANN401
+def _row(**more: Any) -> list[Any]:
     return [{"from": 0, "to": 100, **more}]
 
 
@@ -112,7 +121,11 @@ CASES: list[tuple[str, Any, Any]] = [
     ("inputs", {"L.s": [True], "W.a": None}, {"W.a": []}),
     ("fires", {"S": [TICKS[0]]}, {"S": []}),
     ("fires", {"S": [[TICKS[2], TICKS[0]], [TICKS[1], None]]}, {"S": TICKS[:2]}),
-    ("skips", {"S": {"ticks": [TICKS[1]], "mentions": [["overlap", "x"]]}}, {"S": {"ticks": [TICKS[1]], "mentions": ["late"]}}),
+    (
+        "skips",
+        {"S": {"ticks": [TICKS[1]], "mentions": [["overlap", "x"]]}},
+        {"S": {"ticks": [TICKS[1]], "mentions": ["late"]}},
+    ),
     ("skips", {"S": {"ticks": [TICKS[1]]}}, {"S": {"ticks": []}}),
     ("machines", _row(type="T", ordered={"eq": 2}), _row(type="T", ordered={"eq": 3})),
     ("machines", _row(type="T", alive={"max": 2}), _row(type="T", alive={"min": 2})),

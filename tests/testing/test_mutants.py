@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.testing import mutants
-from tests.testing.stories import GOOD, independent_judge
 
 from clearway.testing.judge import EXPECT, judge
+from tests.testing import mutants
+from tests.testing.stories import GOOD, independent_judge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +43,17 @@ def test_every_lie_is_told_at_least_once() -> None:
 
 
 def test_every_first_half_key_is_mutated() -> None:
-    larger = {"inputs", "results", "fires", "skips", "machines", "replicas", "requests", "trials", "refused", "never_starts"}
+    larger = {
+        "inputs",
+        "results",
+        "fires",
+        "skips",
+        "machines",
+        "replicas",
+        "requests",
+        "trials",
+        "refused",
+        "never_starts",
+    }
     mutated = {label.split()[0] for make in GOOD.values() for label, _ in mutants.of_expect(make()[0]["expect"])}
     assert set(EXPECT) - larger <= mutated

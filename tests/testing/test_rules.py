@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.testing.stories import independent_judge, job, ran, task, timeline
 
 from clearway.testing.judge import RULES, judge
+from tests.testing.stories import independent_judge, job, ran, task, timeline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,11 +18,11 @@ CPU = {"name": "n1", "cpus": 4, "gpus": 0, "resources": {"npu": 1}, "disk": "1TB
 NO_GPU: tuple[int, ...] = ()
 
 
-def _scenario(*jobs: Raw, nodes: list[Raw], **more: Any) -> Raw:  # noqa: ANN401
+def _scenario(*jobs: Raw, nodes: list[Raw], **more: Any) -> Raw:
     return {"policy": {"order": ["fifo"]}, "fleet": {"nodes": nodes}, "jobs": list(jobs), **more}
 
 
-def _one(words: Raw, *tasks: Raw, nodes: list[Raw], **more: Any) -> tuple[Raw, Raw]:  # noqa: ANN401
+def _one(words: Raw, *tasks: Raw, nodes: list[Raw], **more: Any) -> tuple[Raw, Raw]:
     return _scenario({"name": "a", **words}, nodes=nodes, **more), timeline({"a": job(0, ran(*tasks))})
 
 
@@ -30,10 +30,13 @@ def _cpu(begin: float, end: float, node: str = "n1") -> Raw:
     return task(begin, end, node, NO_GPU)
 
 
-GB6 = {"share": 0, "gpu_memory": 6 * 2**30}
+GB6: Raw = {"share": 0, "gpu_memory": 6 * 2**30}
 BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
     "more CPUs than the node has": ("capacity", _one({"cpus": 5}, _cpu(0, 1), nodes=[CPU])),
-    "more of a custom resource": ("capacity", _one({"tasks": 2, "resources": {"npu": 1}}, _cpu(0, 1), _cpu(0, 1), nodes=[CPU])),
+    "more of a custom resource": (
+        "capacity",
+        _one({"tasks": 2, "resources": {"npu": 1}}, _cpu(0, 1), _cpu(0, 1), nodes=[CPU]),
+    ),
     "a custom resource that is not there": ("capacity", _one({"resources": {"tpu": 1}}, _cpu(0, 1), nodes=[CPU])),
     "memory of a device": (
         "capacity",
@@ -47,61 +50,106 @@ BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
         "capacity",
         (
             _scenario({"name": "a", "gpus": 1}, {"name": "b", "gpu_memory": "1GiB"}, nodes=[GPU]),
-            timeline({"a": job(0, ran(task(0, 2))), "b": job(0, ran(task(1, 3, share=0, gpu_memory=2**30)), why="why")}),
+            timeline(
+                {"a": job(0, ran(task(0, 2))), "b": job(0, ran(task(1, 3, share=0, gpu_memory=2**30)), why="why")}
+            ),
         ),
     ),
     "a queue above the limit of its parent": (
         "capacity",
-        _one({"queue": "c", "gpus": 2}, task(0, 1, devices=(0, 1)), nodes=[GPU],
-             queues=[{"name": "p", "limit": {"gpus": 1}}, {"name": "c", "parent": "p"}]),
+        _one(
+            {"queue": "c", "gpus": 2},
+            task(0, 1, devices=(0, 1)),
+            nodes=[GPU],
+            queues=[{"name": "p", "limit": {"gpus": 1}}, {"name": "c", "parent": "p"}],
+        ),
     ),
     "a shared limit": (
         "capacity",
         (
-            _scenario({"name": "a", "uses": ["db"]}, {"name": "b", "uses": "db"}, nodes=[CPU], limits=[{"name": "db", "slots": 1}]),
+            _scenario(
+                {"name": "a", "uses": ["db"]},
+                {"name": "b", "uses": "db"},
+                nodes=[CPU],
+                limits=[{"name": "db", "slots": 1}],
+            ),
             timeline({"a": job(0, ran(_cpu(0, 2))), "b": job(0, ran(_cpu(1, 3)))}),
         ),
     ),
     "a start on a drained node": (
-        "capacity", _one({}, _cpu(6, 7), nodes=[CPU], events=[{"at": 5, "drain": "n1"}, {"at": 8, "undrain": "n1"}]),
+        "capacity",
+        _one({}, _cpu(6, 7), nodes=[CPU], events=[{"at": 5, "drain": "n1"}, {"at": 8, "undrain": "n1"}]),
     ),
     "a start on a node that was lost": (
-        "capacity", _one({}, _cpu(100, 101), nodes=[CPU], events=[{"at": 5, "node_lost": "n1"}]),
+        "capacity",
+        _one({}, _cpu(100, 101), nodes=[CPU], events=[{"at": 5, "node_lost": "n1"}]),
     ),
     "a start on broken devices": (
         "capacity",
-        _one({"gpus": 1}, task(6, 7), nodes=[GPU], events=[{"at": 5, "devices_unhealthy": {"node": "n1", "devices": [0]}}]),
+        _one(
+            {"gpus": 1},
+            task(6, 7),
+            nodes=[GPU],
+            events=[{"at": 5, "devices_unhealthy": {"node": "n1", "devices": [0]}}],
+        ),
     ),
     "a start on a node that is not yet there": (
-        "capacity", _one({}, _cpu(1, 2, "n2"), nodes=[CPU], events=[{"at": 5, "add_node": {"name": "n2"}}]),
+        "capacity",
+        _one({}, _cpu(1, 2, "n2"), nodes=[CPU], events=[{"at": 5, "add_node": {"name": "n2"}}]),
     ),
-    "half a gang": ("gang", (
-        _scenario({"name": "a", "tasks": 2}, nodes=[CPU]),
-        timeline({"a": job(0, ran(_cpu(0, 5), _cpu(0, 9)))}),
-    )),
-    "a role below its minimum": ("gang", (
-        _scenario({"name": "a", "roles": [{"name": "x", "tasks": 2, "min_tasks": 1}, {"name": "y"}]}, nodes=[CPU]),
-        timeline({"a": job(0, ran(_cpu(0, 9) | {"role": "x"}, _cpu(0, 9) | {"role": "x"}))}),
-    )),
-    "survivors that stay for ever": ("gang", (
-        _scenario({"name": "a", "tasks": 2}, nodes=[CPU], until=500),
-        timeline({"a": job(0, ran(_cpu(0, 5), _cpu(0, 400), end="lost"), state="failed")}),
-    )),
-    "preempted though not preemptible": ("calm", (
-        _scenario({"name": "a", "preemptible": False}, nodes=[CPU]) | {"policy": {"preempt": ["priority"]}},
-        timeline({"a": job(0, ran(_cpu(0, 5), end="preempted"), ran(_cpu(9, 14)))}),
-    )),
-    "preempted twice within calm": ("calm", (
-        _scenario({"name": "a"}, nodes=[CPU]) | {"policy": {"preempt": ["priority"], "calm": 60}},
-        timeline({"a": job(0, ran(_cpu(0, 5), end="preempted"), ran(_cpu(9, 64), end="preempted"), ran(_cpu(70, 80)))}),
-    )),
-    "preempted within min_runtime": ("calm", (
-        _scenario({"name": "a"}, nodes=[CPU]) | {"policy": {"preempt": ["priority"], "min_runtime": "10s"}},
-        timeline({"a": job(0, ran(_cpu(0, 5), end="preempted"), ran(_cpu(9, 14)))}),
-    )),
+    "half a gang": (
+        "gang",
+        (
+            _scenario({"name": "a", "tasks": 2}, nodes=[CPU]),
+            timeline({"a": job(0, ran(_cpu(0, 5), _cpu(0, 9)))}),
+        ),
+    ),
+    "a role below its minimum": (
+        "gang",
+        (
+            _scenario({"name": "a", "roles": [{"name": "x", "tasks": 2, "min_tasks": 1}, {"name": "y"}]}, nodes=[CPU]),
+            timeline({"a": job(0, ran(_cpu(0, 9) | {"role": "x"}, _cpu(0, 9) | {"role": "x"}))}),
+        ),
+    ),
+    "survivors that stay for ever": (
+        "gang",
+        (
+            _scenario({"name": "a", "tasks": 2}, nodes=[CPU], until=500),
+            timeline({"a": job(0, ran(_cpu(0, 5), _cpu(0, 400), end="lost"), state="failed")}),
+        ),
+    ),
+    "preempted though not preemptible": (
+        "calm",
+        (
+            _scenario({"name": "a", "preemptible": False}, nodes=[CPU]) | {"policy": {"preempt": ["priority"]}},
+            timeline({"a": job(0, ran(_cpu(0, 5), end="preempted"), ran(_cpu(9, 14)))}),
+        ),
+    ),
+    "preempted twice within calm": (
+        "calm",
+        (
+            _scenario({"name": "a"}, nodes=[CPU]) | {"policy": {"preempt": ["priority"], "calm": 60}},
+            timeline(
+                {"a": job(0, ran(_cpu(0, 5), end="preempted"), ran(_cpu(9, 64), end="preempted"), ran(_cpu(70, 80)))}
+            ),
+        ),
+    ),
+    "preempted within min_runtime": (
+        "calm",
+        (
+            _scenario({"name": "a"}, nodes=[CPU]) | {"policy": {"preempt": ["priority"], "min_runtime": "10s"}},
+            timeline({"a": job(0, ran(_cpu(0, 5), end="preempted"), ran(_cpu(9, 14)))}),
+        ),
+    ),
     "fewer devices than asked for": ("asked", _one({"gpus": 2}, task(0, 1), nodes=[GPU])),
-    "another model": ("asked", _one({"gpus": 1, "gpu_model": ["A100"]}, task(0, 1), nodes=[GPU | {"gpu_model": "V100"}])),
-    "another place than pinned to": ("asked", _one({"gpus": 1, "pin": {"node": "n1", "devices": [1]}}, task(0, 1), nodes=[GPU])),
+    "another model": (
+        "asked",
+        _one({"gpus": 1, "gpu_model": ["A100"]}, task(0, 1), nodes=[GPU | {"gpu_model": "V100"}]),
+    ),
+    "another place than pinned to": (
+        "asked",
+        _one({"gpus": 1, "pin": {"node": "n1", "devices": [1]}}, task(0, 1), nodes=[GPU]),
+    ),
     "another label": ("asked", _one({"nodes": {"team": "x"}}, _cpu(0, 1), nodes=[CPU | {"labels": {"team": "y"}}])),
     "a taint": ("asked", _one({"tolerates": ["t"]}, _cpu(0, 1), nodes=[CPU | {"taints": ["t", "u"]}])),
     "no spot node": ("asked", _one({"spot": "require"}, _cpu(0, 1), nodes=[CPU])),
@@ -109,12 +157,20 @@ BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
     "two tasks on one node": ("asked", _one({"tasks": 2, "one_per_node": True}, _cpu(0, 1), _cpu(0, 1), nodes=[CPU])),
     "two islands": (
         "asked",
-        _one({"gpus": 2, "topology": {"require": "nvlink"}}, task(0, 1, devices=(0, 1)), nodes=[GPU | {"links": [[0], [1]]}]),
+        _one(
+            {"gpus": 2, "topology": {"require": "nvlink"}},
+            task(0, 1, devices=(0, 1)),
+            nodes=[GPU | {"links": [[0], [1]]}],
+        ),
     ),
     "two racks": (
         "asked",
-        _one({"tasks": 2, "gpus": 1, "topology": {"require": "rack"}}, task(0, 1), task(0, 1, "n2"),
-             nodes=[GPU | {"rack": "r1"}, GPU | {"name": "n2", "rack": "r2"}]),
+        _one(
+            {"tasks": 2, "gpus": 1, "topology": {"require": "rack"}},
+            task(0, 1),
+            task(0, 1, "n2"),
+            nodes=[GPU | {"rack": "r1"}, GPU | {"name": "n2", "rack": "r2"}],
+        ),
     ),
     "faster than its model": (
         "work",
@@ -132,12 +188,18 @@ BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
         "work",
         _one({"runtime": 50}, _cpu(0, 50), nodes=[CPU], events=[{"at": 10, "suspend": "a"}, {"at": 30, "resume": "a"}]),
     ),
-    "work that no checkpoint held": ("work", (
-        _scenario({"name": "a", "runtime": 100, "checkpoint": {"every": 30, "write_time": 10}}, nodes=[CPU]),
-        timeline({"a": job(0, ran(_cpu(0, 69), end="lost"), ran(_cpu(80, 149)))}),
-    )),
-    "an elastic job with half its tasks": ("work", _one({"tasks": 2, "min_tasks": 1, "runtime": 10}, _cpu(0, 15), nodes=[CPU])),
-}  # fmt: skip
+    "work that no checkpoint held": (
+        "work",
+        (
+            _scenario({"name": "a", "runtime": 100, "checkpoint": {"every": 30, "write_time": 10}}, nodes=[CPU]),
+            timeline({"a": job(0, ran(_cpu(0, 69), end="lost"), ran(_cpu(80, 149)))}),
+        ),
+    ),
+    "an elastic job with half its tasks": (
+        "work",
+        _one({"tasks": 2, "min_tasks": 1, "runtime": 10}, _cpu(0, 15), nodes=[CPU]),
+    ),
+}
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -161,8 +223,12 @@ FINE: dict[str, tuple[Raw, Raw]] = {
         _scenario({"name": "a", "gpus": 1}, {"name": "b", "gpus": 1}, nodes=[GPU]),
         timeline({"a": job(0, ran(task(0, 2))), "b": job(0, ran(task(2, 3)))}),
     ),
-    "plenty where a node says nothing": _one({"cpus": 999, "memory": "9Ti"}, task(0, 1, "n", NO_GPU), nodes=[{"name": "n"}]),
-    "a drained node is open again": _one({}, _cpu(8, 9), nodes=[CPU], events=[{"at": 5, "drain": "n1"}, {"at": 8, "undrain": "n1"}]),
+    "plenty where a node says nothing": _one(
+        {"cpus": 999, "memory": "9Ti"}, task(0, 1, "n", NO_GPU), nodes=[{"name": "n"}]
+    ),
+    "a drained node is open again": _one(
+        {}, _cpu(8, 9), nodes=[CPU], events=[{"at": 5, "drain": "n1"}, {"at": 8, "undrain": "n1"}]
+    ),
     "survivors stop within lease and stop time": (
         _scenario({"name": "a", "tasks": 2, "max_losses": 0}, nodes=[CPU]),
         timeline({"a": job(0, ran(_cpu(0, 5), _cpu(0, 40), end="lost"), state="failed")}),
@@ -175,15 +241,19 @@ FINE: dict[str, tuple[Raw, Raw]] = {
         _scenario({"name": "a", "runtime": 100, "checkpoint": {"every": 30, "write_time": 10}}, nodes=[CPU]),
         timeline({"a": job(0, ran(_cpu(0, 70), end="lost"), ran(_cpu(80, 120)))}),
     ),
-    "an elastic job that grows": _one({"tasks": 2, "min_tasks": 1, "runtime": 10}, _cpu(0, 15), _cpu(10, 15), nodes=[CPU]),
+    "an elastic job that grows": _one(
+        {"tasks": 2, "min_tasks": 1, "runtime": 10}, _cpu(0, 15), _cpu(10, 15), nodes=[CPU]
+    ),
     "copying takes its time": _one(
         {"runtime": 10, "inputs": [{"name": "d", "size": "1GB"}]}, _cpu(0, 11), nodes=[CPU | {"bandwidth": 8}]
     ),
     "defaults of the nearest queue": _one(
-        {"queue": "c", "gpus": 1}, task(0, 1), nodes=[GPU],
+        {"queue": "c", "gpus": 1},
+        task(0, 1),
+        nodes=[GPU],
         queues=[{"name": "p", "defaults": {"gpus": 2}}, {"name": "c", "parent": "p", "defaults": {"uses": []}}],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", FINE)
@@ -198,7 +268,10 @@ def test_what_is_allowed_is_passed_by_both(what: str, shared: Path) -> None:
 
 def test_defaults_come_from_the_nearest_queue_that_states_the_word() -> None:
     scenario, shown = _one({"queue": "c"}, task(0, 1), nodes=[GPU])
-    scenario["queues"] = [{"name": "p", "defaults": {"gpus": 1}}, {"name": "c", "parent": "p", "defaults": {"priority": 3}}]
+    scenario["queues"] = [
+        {"name": "p", "defaults": {"gpus": 1}},
+        {"name": "c", "parent": "p", "defaults": {"priority": 3}},
+    ]
     assert judge(scenario, shown) == []
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.testing.stories import job, ran, task, timeline
 
 from clearway.testing.judge import same
+from tests.testing.stories import job, ran, task, timeline
 
 Raw = dict[str, Any]
 SCENARIO: Raw = {
@@ -25,7 +25,10 @@ SCENARIO: Raw = {
 
 def _run(s: Raw, *, by_name: bool = False, by_place: bool = False) -> Raw:
     """A toy scheduler for this scenario: first come, first served, on the first node of its kind."""
-    small, big = next(n for n in s["fleet"]["nodes"] if "count" in n), next(n for n in s["fleet"]["nodes"] if "count" not in n)
+    small, big = (
+        next(n for n in s["fleet"]["nodes"] if "count" in n),
+        next(n for n in s["fleet"]["nodes"] if "count" not in n),
+    )
     jobs = sorted(s["jobs"], key=lambda j: j["submit"])
     if by_name:
         jobs = sorted(s["jobs"], key=lambda j: j["name"])

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.testing import mutants
-from tests.testing.stories import independent_judge
 
 from clearway.model.errors import NotYetError
 from clearway.testing.judge import judge, judge_file, play, same
+from tests.testing import mutants
+from tests.testing.stories import independent_judge
 
 FOLDER = Path(__file__).resolve().parent.parent.parent.parent / "shared" / "scenarios"
 FILES = sorted(p.name for p in FOLDER.glob("*.yaml"))
@@ -36,11 +36,11 @@ BUILT = [name for name in FILES if name.split("-", maxsplit=1)[0] not in WAITING
 LARGE_JOBS = 100  # a file with more is judged, and not told lies about
 
 
-def _read(name: str) -> Any:  # noqa: ANN401
+def _read(name: str) -> Any:
     return yaml.safe_load((FOLDER / name).read_text())
 
 
-def _as_they_read_it(name: str, scenario: Any) -> Any:  # noqa: ANN401
+def _as_they_read_it(name: str, scenario: Any) -> Any:
     """The independent judge cannot read the unit Ki, which SPEC allows."""
     return json.loads(json.dumps(scenario).replace('"1Ki"', "1024")) if name.startswith("83-") else scenario
 
@@ -72,7 +72,9 @@ def test_lies_about_a_scenario_are_seen_by_both(name: str, shared: Path) -> None
         wrong = {**scenario, "expect": expect}
         missed += [f"{who}: {label}" for who, found in (("ours", judge), ("theirs", theirs)) if not found(wrong, shown)]
     for label, _, told in mutants.of_timeline(scenario, shown):
-        missed += [f"{who}: {label}" for who, found in (("ours", judge), ("theirs", theirs)) if not found(scenario, told)]
+        missed += [
+            f"{who}: {label}" for who, found in (("ours", judge), ("theirs", theirs)) if not found(scenario, told)
+        ]
     assert missed == []
 
 

@@ -66,5 +66,4 @@ async def _bytes(request: Request, limit: int) -> bytes:
 
 def _too_large(limit: int) -> HttpFault:
     rule = f"at most {limit} bytes; send the jobs in several requests"
-    parts = {"field": "body", "value": "this body", "rule": rule}
-    return HttpFault(413, "too large", f"the body is too large: {rule}", **parts)
+    return HttpFault(413, "too large", f"the body is too large: {rule}", field="body", value="this body", rule=rule)

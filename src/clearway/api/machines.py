@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from fastapi import APIRouter, Request, Response
 
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheNode, answer
-from clearway.api.rows import node_row, plain, queue_row
+from clearway.api.rows import node_row, plain, policy_words, queue_row
 from clearway.control import QueueRow
 from clearway.model.asks import Drain, SetQueue
 from clearway.model.errors import InputError, NotFoundError
@@ -36,13 +35,13 @@ async def health(desk: TheDesk) -> Response:
 @router.get("/status")
 def status(desk: TheDesk) -> Response:
     """Show the controller and what it has in hand."""
-    how = desk.controller.health()
+    how, policy = desk.controller.health(), desk.board.policy
     nodes = list(desk.board.nodes.values())
     return answer(
         {
             "controller": {**desk.about, "state": how.state, "text": how.text},
             "engine": {"name": desk.settings.engine, "enforced": desk.enforced},
-            "policy": msgspec.to_builtins(desk.board.policy),
+            "policy": policy_words(policy) if policy else None,
             "jobs": dict(sorted(Counter(str(shown(row.state)) for row in list(desk.board.jobs.values())).items())),
             "nodes": len(nodes),
             "gpus": _gpus(desk),

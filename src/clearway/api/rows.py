@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.api.moments import FACE, iso, iso_or_none
 from clearway.model.fleet import PLENTY
 from clearway.model.states import State, shown
-from clearway.model.values import MILLI
+from clearway.model.values import MILLI, SECOND_US
 from clearway.observe.words import needs, sentence
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from clearway.api.desk import Desk
     from clearway.control import JobRow, NodeRow, QueueRow
+    from clearway.model.fleet import PolicySpec
     from clearway.model.reasons import Reason
 
 _IN_THOUSANDTHS = frozenset({"gpus", "cpus", "bandwidth"})
@@ -126,6 +127,18 @@ def queue_row(row: QueueRow) -> dict[str, Any]:
         "running": row.running,
         "use": amounts(row.use),
     }
+
+
+def policy_words(spec: PolicySpec) -> dict[str, Any]:
+    """Return all words of a policy; durations in seconds."""
+    told: dict[str, Any] = {}
+    for field in spec.__struct_fields__:
+        value = getattr(spec, field)
+        if field.endswith("_us"):
+            told[field.removesuffix("_us")] = None if value is None else value / SECOND_US
+        else:
+            told[field] = dict(value) if field == "score" else value
+    return told
 
 
 def amounts(found: Iterable[tuple[str, int]]) -> dict[str, float]:

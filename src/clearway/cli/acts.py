@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from clearway.cli.choices import complete_job, complete_node
+from clearway.cli.choices import JOBS, NODES
 from clearway.cli.shell import Shell, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-_JOB = click.argument("jobs", nargs=-1, required=True, metavar="JOB...", shell_complete=complete_job)
-_NODE = click.argument("nodes", nargs=-1, required=True, metavar="NODE...", shell_complete=complete_node)
 
 
 def _each_job(shell: Shell, jobs: tuple[str, ...], act: Callable[[str], dict[str, Any]], done: str) -> None:
@@ -40,35 +35,35 @@ def _each_node(shell: Shell, nodes: tuple[str, ...], *, drained: bool) -> None:
 
 
 @command("cancel")
-@_JOB
+@JOBS
 def cancel_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Cancel JOBs: those that wait at once, those that run after they were asked to stop. One that is over stays so."""
     _each_job(shell, jobs, shell.client().cancel, "is told to stop")
 
 
 @command("suspend")
-@_JOB
+@JOBS
 def suspend_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Have running JOBs stand still. They keep what they hold."""
     _each_job(shell, jobs, shell.client().suspend, "stands still; clearway resume has it go on")
 
 
 @command("resume")
-@_JOB
+@JOBS
 def resume_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Have JOBs that stand still go on."""
     _each_job(shell, jobs, shell.client().resume, "goes on")
 
 
 @command("drain")
-@_NODE
+@NODES
 def drain_command(shell: Shell, nodes: tuple[str, ...]) -> None:
     """Place nothing new on NODEs; what runs there goes on to its end."""
     _each_node(shell, nodes, drained=True)
 
 
 @command("undrain")
-@_NODE
+@NODES
 def undrain_command(shell: Shell, nodes: tuple[str, ...]) -> None:
     """Place jobs on NODEs again."""
     _each_node(shell, nodes, drained=False)

@@ -1,17 +1,17 @@
-"""What the shell offers on TAB: names of jobs, nodes and queues of the controller that runs."""
+"""Arguments that name jobs and nodes, and what a shell offers for them on TAB."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from clearway.cli.shell import Shell
 from clearway.cli.shown import plain
-from clearway.model.errors import ClearwayError
+from clearway.model.errors import ClearwayError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import click
 
     from clearway.sdk.client import Client
 
@@ -42,3 +42,20 @@ def complete_node(context: click.Context, _: click.Parameter, begun: str) -> lis
 def complete_queue(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """Offer names of queues."""
     return _offer(context, begun, lambda client: client.queues())
+
+
+def _as_text(_: click.Context, __: click.Parameter, value: Any) -> Any:  # noqa: ANN401 - one name or several
+    """Refuse bytes of a command line that are no text: they name nothing."""
+    for name in (value,) if isinstance(value, str) else value:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise NotFoundError(f"nothing has the name {name!r}: it is no text in UTF-8") from None
+    return value
+
+
+JOB = click.argument("job", metavar="JOB", callback=_as_text, shell_complete=complete_job)
+JOBS = click.argument("jobs", nargs=-1, required=True, metavar="JOB...", callback=_as_text, shell_complete=complete_job)
+NODES = click.argument(
+    "nodes", nargs=-1, required=True, metavar="NODE...", callback=_as_text, shell_complete=complete_node
+)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from clearway.cli import faults
-from clearway.model.errors import ClearwayError
+from clearway.model.errors import ClearwayError, ControllerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from clearway.cli.shell import Shell
     from clearway.sdk.client import Client
@@ -28,8 +29,13 @@ def follow_to_end(shell: Shell, client: Client, answer: dict[str, Any]) -> int:
     """Stream a job's output until it is over, and return the number to exit with."""
     ref = f"id:{answer['id']}"
     streams = _Streams(shell, ref)
-    streams.start(client.job(ref))
-    row = _until_over(shell, client, ref, streams)
+    try:
+        with Interrupts() as interrupts:
+            streams.start(client.job(ref))
+            row = _until_over(shell, client, ref, streams, interrupts)
+    except ControllerError:
+        shell.note(f"lost the controller; the job goes on: clearway up, then clearway wait {answer['id']}")
+        raise
     if row is None:
         return faults.READER_GONE if streams.reader_gone.is_set() else faults.INTERRUPTED
     streams.finish()
@@ -52,28 +58,60 @@ def exit_number(row: dict[str, Any]) -> int:
     return faults.SIGNAL_BASE - code if code < 0 else code
 
 
-def _until_over(shell: Shell, client: Client, ref: str, streams: _Streams) -> dict[str, Any] | None:
+def _until_over(
+    shell: Shell, client: Client, ref: str, streams: _Streams, interrupts: Interrupts
+) -> dict[str, Any] | None:
     """Wait for the end. The first Ctrl-C cancels the job, the second one leaves it alone: None.
 
     None also where whoever reads our output is gone; then the job is cancelled, as a command in a pipe would end.
     """
     watch = _Watch(shell)
     cancelled = False
-    while True:
-        try:
-            row = client.wait(ref, POLL_S)
-            if row["state"] in TERMINAL:
-                return row
-            if streams.reader_gone.is_set():
-                client.cancel(ref)
-                return None
-            watch.look(row)
-        except KeyboardInterrupt:
-            if cancelled:
-                return None
+    while interrupts.count <= 1:
+        row = interrupts.breaking(lambda: client.wait(ref, POLL_S))
+        if row is not None and row["state"] in TERMINAL:
+            return row
+        if streams.reader_gone.is_set():
+            client.cancel(ref)
+            return None
+        if interrupts.count == 1 and not cancelled:
             cancelled = True
             shell.note(f"cancelling job {ref.removeprefix('id:')}; Ctrl-C again stops waiting for its end")
             client.cancel(ref)
+        elif row is not None:
+            watch.look(row)
+    return None
+
+
+class Interrupts:
+    """Counts Ctrl-C while it is entered. One breaks off only what may be broken off, and is not lost elsewhere."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._may_break = False
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def breaking(self, act: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+        """Return what `act` returns, None if Ctrl-C broke it off."""
+        try:
+            self._may_break = True
+            return act()
+        except KeyboardInterrupt:
+            return None
+        finally:
+            self._may_break = False
+
+    def _take(self, *_: object) -> None:
+        self.count += 1
+        if self._may_break:
+            self._may_break = False
+            raise KeyboardInterrupt
 
 
 class _Watch:
@@ -126,6 +164,8 @@ class _Streams:
                 with self._lock:
                     sink.write(chunk)
                     sink.flush()
+        except ControllerError:
+            return  # whoever waits for the job's end is told the same, and says it once
         except ClearwayError as error:
             self._shell.note(f"{stream} of task {task}: {error}")
         except BrokenPipeError:

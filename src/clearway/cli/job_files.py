@@ -1,4 +1,4 @@
-"""Files of jobs: one job, a list of jobs, or `{jobs: [..]}`; several documents count together."""
+"""Files of jobs or queues: one, a list, or a map such as `{jobs: [..]}`; several documents count together."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-def jobs_of_files(paths: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the words of all jobs, in order; raises InputError for a file that is none or has none."""
-    return [job for path in paths for job in _jobs_of_file(path)]
+def maps_of_files(paths: Iterable[str], key: str) -> list[dict[str, Any]]:
+    """Return the words of all things of a kind (`key`: jobs, queues), in order.
+
+    Raises InputError for a file that cannot be read or has none.
+    """
+    return [words for path in paths for words in _of_file(path, key)]
 
 
-def _jobs_of_file(path: str) -> list[dict[str, Any]]:
-    found = [job for document in read(path) for job in _jobs_of(document, path)]
+def _of_file(path: str, key: str) -> list[dict[str, Any]]:
+    found = [words for document in read(path) for words in _of_document(document, path, key)]
     if not found:
-        raise InputError("jobs", None, "at least one job in a file", path)
+        raise InputError(key, None, f"at least one of the {key} that a file is for", path)
     return found
 
 
-def _jobs_of(document: object, path: str) -> Iterator[dict[str, Any]]:
-    entries = _entries(document, path)
-    for number, entry in enumerate(entries):
-        if not isinstance(entry, dict):
-            raise InputError(f"jobs[{number}]", entry, "a map of words", path)
-        yield entry
+def _of_document(document: object, path: str, key: str) -> Iterator[dict[str, Any]]:
+    for number, words in enumerate(_entries(document, path, key)):
+        if not isinstance(words, dict):
+            raise InputError(f"{key}[{number}]", words, "a map of words", path)
+        yield words
 
 
-def _entries(document: object, path: str) -> list[object]:
-    if not (isinstance(document, dict) and "jobs" in document):
+def _entries(document: object, path: str, key: str) -> list[object]:
+    if not (isinstance(document, dict) and key in document):
         return document if isinstance(document, list) else [document]
-    others = sorted(str(key) for key in document if key != "jobs")
+    others = sorted(str(other) for other in document if other != key)
     if others:
-        raise InputError(others[0], document[others[0]], "a file of jobs holds `jobs` and nothing beside it", path)
-    jobs = document["jobs"]
-    if not isinstance(jobs, list):
-        raise InputError("jobs", jobs, "a list of jobs", path)
-    return jobs
+        raise InputError(others[0], document[others[0]], f"a file of {key} holds `{key}` and nothing beside it", path)
+    entries = document[key]
+    if not isinstance(entries, list):
+        raise InputError(key, entries, f"a list of {key}", path)
+    return entries

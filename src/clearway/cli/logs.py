@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clearway.cli.choices import complete_job
+from clearway.cli.choices import JOB
 from clearway.cli.shell import Shell, command
 from clearway.model.errors import InputError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @command("logs")
-@click.argument("job", metavar="JOB", shell_complete=complete_job)
+@JOB
 @click.option("-f", "--follow", is_flag=True, help="Go on as more is written, until the job is over.")
 @click.option("--task", type=click.IntRange(0), default=0, show_default=True, help="Which task, counted from 0.")
 @click.option("--attempt", type=click.IntRange(1), help="Which attempt; the latest otherwise.")

@@ -11,10 +11,16 @@ from clearway.cli.told import counted_only
 
 _STYLE = {"ready": "green", "drained": "yellow", "quiet": "yellow", "lost": "red"}
 _COLUMNS = (
-    Column("NODE", cut=True), Column("STATE"), Column("FREE GPUS", right=True), Column("MODEL", cut=True), Column("GPU MEMORY", right=True),
-    Column("FREE CPUS", right=True), Column("FREE MEMORY", right=True), Column("TASKS", right=True),
+    Column("NODE", cut=True),
+    Column("STATE"),
+    Column("FREE GPUS", right=True),
+    Column("MODEL", cut=True),
+    Column("GPU MEMORY", right=True),
+    Column("FREE CPUS", right=True),
+    Column("FREE MEMORY", right=True),
+    Column("TASKS", right=True),
     Column("DEVICES HELD", cut=True),
-)  # fmt: skip
+)
 
 
 @command("nodes")

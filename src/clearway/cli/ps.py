@@ -20,9 +20,15 @@ STATES = ("pending", "running", "succeeded", "failed", "cancelled")
 MOST_ROWS = 1000
 
 _COLUMNS = (
-    Column("JOB", right=True), Column("NAME", cut=True), Column("STATE"), Column("QUEUE", cut=True), Column("GPUS", right=True),
-    Column("SUBMITTED", right=True), Column("RAN", right=True), Column("WHERE, OR WHY", cut=True),
-)  # fmt: skip
+    Column("JOB", right=True),
+    Column("NAME", cut=True),
+    Column("STATE"),
+    Column("QUEUE", cut=True),
+    Column("GPUS", right=True),
+    Column("SUBMITTED", right=True),
+    Column("RAN", right=True),
+    Column("WHERE, OR WHY", cut=True),
+)
 
 
 @command("ps")

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from clearway.cli import shown
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Column, draw
 
 _COLUMNS = (
-    Column("QUEUE", cut=True), Column("PARENT", cut=True), Column("WAITING", right=True), Column("RUNNING", right=True), Column("HOLDS", wraps=True),
-    Column("GUARANTEE", wraps=True), Column("LIMIT", wraps=True), Column("WEIGHT", right=True),
-)  # fmt: skip
+    Column("QUEUE", cut=True),
+    Column("PARENT", cut=True),
+    Column("WAITING", right=True),
+    Column("RUNNING", right=True),
+    Column("HOLDS", wraps=True),
+    Column("GUARANTEE", wraps=True),
+    Column("LIMIT", wraps=True),
+    Column("WEIGHT", right=True),
+)
 
 
 @command("queues")
-def queues_command(shell: Shell) -> None:
-    """List queues, what their jobs hold, and what they may."""
-    rows = shell.client().queues()
+@click.option("--set", "files", multiple=True, metavar="FILE", help="First create or change the queues of a YAML FILE.")
+def queues_command(shell: Shell, files: tuple[str, ...]) -> None:
+    """List queues, what their jobs hold, and what they may.
+
+    A FILE holds one queue, a list of queues, or {queues: [..]}; - is stdin.
+    """
+    client = shell.client()
+    if files:
+        from clearway.cli.job_files import maps_of_files
+
+        for queue in maps_of_files(files, "queues"):
+            client.set_queue(queue)
+    rows = client.queues()
     if shell.as_json:
         shell.document({"queues": rows})
     elif not rows:

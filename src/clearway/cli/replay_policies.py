@@ -19,7 +19,7 @@ FILE_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def policies(given: Iterable[str]) -> list[tuple[str, PolicySpec]]:
-    """Return the policies of `--policy` options, each with a label of its own. Raises InputError for an unknown word."""
+    """Return the policies of `--policy` options, each with its own label. Raises InputError for an unknown word."""
     found: dict[str, PolicySpec] = {}
     for text in given:
         for word in _split(text):

@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.model.errors import InputError, NotYetError
-from clearway.model.values import MILLI
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +83,7 @@ def _played(scenario: Scenario) -> dict[str, Any]:
     from clearway.sim.run import simulate
 
     outcome = simulate(scenario)
-    timeline = Timeline(busy={name: milli / MILLI for name, milli in outcome.busy.items()})
+    timeline = Timeline(busy=outcome.busy)
     for record in outcome.records:
         timeline.apply(record)
     return timeline.as_dict()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from clearway.cli import shown
-from clearway.cli.choices import complete_job
+from clearway.cli.choices import JOB
 from clearway.cli.ps import inner, placed
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Cell, Column, draw, pairs, state
@@ -16,14 +16,18 @@ from clearway.cli.table import Cell, Column, draw, pairs, state
 MOST_WAITS = 10  # the newest; all stand in the document of --json
 
 _ATTEMPTS = (
-    Column("ATTEMPT", right=True), Column("STARTED"), Column("RAN", right=True), Column("END"), Column("WHERE", cut=True),
+    Column("ATTEMPT", right=True),
+    Column("STARTED"),
+    Column("RAN", right=True),
+    Column("END"),
+    Column("WHERE", cut=True),
     Column("WHY IT ENDED", wraps=True),
-)  # fmt: skip
+)
 _WAITS = (Column("WAITED FROM"), Column("FOR", right=True), Column("WHY", wraps=True))
 
 
 @command("show")
-@click.argument("job", metavar="JOB", shell_complete=complete_job)
+@JOB
 def show_command(shell: Shell, job: str) -> None:
     """Show JOB: what it is, where it runs, its attempts, and why it waited."""
     row = shell.client().job(job)

@@ -14,9 +14,14 @@ from clearway.cli.shell import Shell, command
 from clearway.cli.table import Cell, Column, draw, state
 
 _COLUMNS = (
-    Column("JOB", cut=True), Column("SUBMITTED", right=True), Column("WAITED", right=True), Column("STARTED", right=True),
-    Column("ENDED", right=True), Column("STATE"), Column("WHERE, OR WHY", cut=True),
-)  # fmt: skip
+    Column("JOB", cut=True),
+    Column("SUBMITTED", right=True),
+    Column("WAITED", right=True),
+    Column("STARTED", right=True),
+    Column("ENDED", right=True),
+    Column("STATE"),
+    Column("WHERE, OR WHY", cut=True),
+)
 _SUMMARY = (
     ("makespan", "from the first submit to the last end", " s"),
     ("gpu_use", "GPUs held", " %"),

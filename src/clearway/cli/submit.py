@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from clearway.cli.job_files import jobs_of_files
+from clearway.cli.job_files import maps_of_files
 from clearway.cli.job_options import at_this_place
 from clearway.cli.shell import Shell, command
 from clearway.cli.told import tell_submitted
@@ -18,7 +18,7 @@ def submit_command(shell: Shell, files: tuple[str, ...]) -> None:
     A file holds one job, a list of jobs, or {jobs: [..]}; several documents count together. A job runs in the
     directory in which this is called, unless its `workdir` says otherwise.
     """
-    jobs = [at_this_place(job) for job in jobs_of_files(files)]
+    jobs = [at_this_place(job) for job in maps_of_files(files, "jobs")]
     answers = shell.client().submit(jobs)
     if shell.as_json:
         shell.document({"jobs": answers})

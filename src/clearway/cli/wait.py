@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clearway.cli import faults
-from clearway.cli.choices import complete_job
+from clearway.cli.choices import JOBS
 from clearway.cli.job_options import number_or_text
 from clearway.cli.shell import Shell, command
 from clearway.model import values
@@ -20,7 +20,7 @@ POLL_S = 30.0  # how long one question waits for its answer; the answer comes at
 
 
 @command("wait")
-@click.argument("jobs", nargs=-1, required=True, metavar="JOB...", shell_complete=complete_job)
+@JOBS
 @click.option("--timeout", metavar="DURATION", help="Stop waiting after so long (30, 10m, ..): exit code 124.")
 def wait_command(shell: Shell, jobs: tuple[str, ...], timeout: str | None) -> int:
     """Wait until all JOBs are over. Exits with 0 if all succeeded, else with 1."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from clearway.cli import shown
-from clearway.cli.choices import complete_job
+from clearway.cli.choices import JOB
 from clearway.cli.shell import Shell, command
 
 _NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
@@ -20,7 +18,7 @@ _KIND = {
 
 
 @command("why")
-@click.argument("job", metavar="JOB", shell_complete=complete_job)
+@JOB
 def why_command(shell: Shell, job: str) -> None:
     """Explain why JOB waits, started or ended."""
     told = shell.client().why(job)

@@ -81,6 +81,7 @@ def read_running(home: Path) -> Running | None:
 def write_running(home: Path, running: Running) -> None:
     """Write controller.json, whole or not at all."""
     new = home / f"controller.json.{running.pid}"
+    new.touch(0o600)
     new.write_text(json.dumps(running._asdict()) + "\n")
     new.replace(home / "controller.json")
 

@@ -89,7 +89,7 @@ class Controller:
         self._teller = Teller(engine)
         self._first = tuple(first)
         self._on_end = on_end
-        self._inbox = Inbox()
+        self._inbox = Inbox(self._wake)
         self._unanswered: Sequence[Letter] = ()
         self._reports: list[Report] = []
         self._owed: _Owed | None = None
@@ -108,9 +108,7 @@ class Controller:
 
         StoreError: the journal cannot be written. ControllerError: it has stopped. Others: the ask was refused.
         """
-        future = self._inbox.put(ask)
-        self._call()
-        return future
+        return self._inbox.put(ask)
 
     def health(self) -> Health:
         """Return how it fares, in a word and a sentence."""
@@ -128,7 +126,7 @@ class Controller:
     def stop(self) -> None:
         """End the loop after the turn it is in. Does not wait for it; tasks go on."""
         self._stopping.set()
-        self._call()
+        self._inbox.ring()
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end of the loop's thread, and say whether it has ended. Raises what ended it, if not `stop`."""
@@ -170,7 +168,7 @@ class Controller:
         there = self._engine.open()
         self._health = Health("up")
         # Ends before nodes: a node that no longer runs a task says that nobody saw its end.
-        found = [ControllerUp(), *there.gone, *there.nodes]
+        found: list[Ask | Report] = [ControllerUp(), *there.gone, *there.nodes]
         step = self._decide([*found, *self._first])
         for said in step.answers[len(found) :]:
             if isinstance(said, ClearwayError):
@@ -245,7 +243,7 @@ class Controller:
         else:
             self._teller.wait(wait_s)
 
-    def _call(self) -> None:
+    def _wake(self) -> None:
         self._called.set()
         self._engine.wake()
 
@@ -286,7 +284,7 @@ class Controller:
         self._health = health
         refusal = ControllerError(f"{health.text}; nothing was accepted")
         self._answer([refusal] * len(self._unanswered))
-        self._inbox.shut(refusal)
+        self._inbox.close(refusal)
 
     def _run_in_thread(self) -> None:
         try:

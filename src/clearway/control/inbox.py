@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from clearway.model.errors import ClearwayError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from clearway.model.asks import Ask
 
@@ -23,10 +23,14 @@ class Letter(NamedTuple):
 
 
 class Inbox:
-    """Letters in order of arrival. While it is shut, whoever asks is refused at once and nothing is kept."""
+    """Letters in order of arrival. While it is shut, whoever asks is refused at once and nothing is kept.
 
-    def __init__(self) -> None:
+    `wake` is called for each letter and each `ring`, and never once `close` has returned.
+    """
+
+    def __init__(self, wake: Callable[[], None]) -> None:
         self._lock = Lock()
+        self._wake, self._closed = wake, False
         self._letters: deque[Letter] = deque()
         self._refusal: ClearwayError | None = None
 
@@ -37,9 +41,16 @@ class Inbox:
             refusal = self._refusal
             if refusal is None:
                 self._letters.append(letter)
+                self._wake()
         if refusal is not None:
             answer([letter], [refusal])
         return letter.answer
+
+    def ring(self) -> None:
+        """Wake the loop without a letter."""
+        with self._lock:
+            if not self._closed:
+                self._wake()
 
     def take(self) -> list[Letter]:
         """Remove and return all letters."""
@@ -54,6 +65,12 @@ class Inbox:
             self._refusal = refusal
         waiting = self.take()
         answer(waiting, [refusal] * len(waiting))
+
+    def close(self, refusal: ClearwayError) -> None:
+        """Refuse what is in it and whatever comes, for good."""
+        with self._lock:
+            self._closed = True
+        self.shut(refusal)
 
     def reopen(self) -> None:
         """Take letters again."""

@@ -7,6 +7,7 @@ room beside it (EASY; Lifka 1995, "The ANL/IBM SP scheduling system").
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from clearway.model.ids import JobId
 
 
+FIRST_LOOK, LOOK_FURTHER = 32, 8  # most promises fall on one of the next ends: look there first, then further
+
+
 class Promises:
     """The reservations of one cycle, in the order of their jobs."""
 
@@ -39,6 +43,7 @@ class Promises:
         self.active: list[tuple[Reservation, WaitClass, Waiting]] = []
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
         self._table: Table | None = None
+        self._any_started = False
         self._gained = sorted(view.ledger.gained)
 
     # --- passing -------------------------------------------------------------------------------
@@ -97,6 +102,7 @@ class Promises:
     def started(self) -> None:
         """Take note of a start in this cycle: what was worked out about later moments no longer holds."""
         self._table = None
+        self._any_started = True
 
     def passed(self) -> tuple[str, int] | None:
         """Return whom a job that starts now passes, and when that one is promised to start."""
@@ -134,6 +140,8 @@ class Promises:
     def _keep_or_make(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Keep the last cycle's promise while it can be kept and nothing earlier came up."""
         old = self.view.reservations.get(waiting.job)
+        if old is not None and not self._gained and not self._any_started and old.start_us > self.now_us:
+            return old
         if old is None or not self._holds(old, cls):
             return self._earliest(cls, waiting)
         if old.start_us <= self.now_us:
@@ -187,17 +195,22 @@ class Promises:
             self._table = Table(self.view.ledger, self.view.ends, self.now_us)
         table, barred = self._table, self._barred_by_promises()
         moments = table.moments
-        low, high = 0, len(moments)
+        low, high = 0, FIRST_LOOK
+        while high < len(moments) and not self._enough(table, cls, moments[high][0], barred):
+            low, high = high + 1, high * LOOK_FURTHER
+        high = min(high, len(moments))
         while low < high:
             middle = (low + high) // 2
-            if self._enough(table, cls, int(moments[middle]), barred):
+            if self._enough(table, cls, moments[middle][0], barred):
                 high = middle
             else:
                 low = middle + 1
-        for moment in moments[low:].tolist():
-            grants = self._at(table, cls, moment, barred)
+        tried = None
+        for moment, _ in itertools.islice(moments, low, None):
+            grants = None if moment == tried else self._at(table, cls, moment, barred)
             if grants is not None:
                 return Reservation(waiting.job, moment, grants)
+            tried = moment
         return None
 
     def _barred_by_promises(self) -> NDArray[np.bool_] | None:

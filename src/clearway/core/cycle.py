@@ -52,7 +52,7 @@ class Plan(NamedTuple):
         """Take the starts out of the books again: nothing of this plan is to happen."""
         for record in reversed(self.records):
             if isinstance(record, Started):
-                waiting = self.view.line.get(record.job)
+                waiting = self.view.line.member(record.job)
                 for grant in record.grants:
                     self.view.free_task(record.job, waiting.spec, grant.role, grant.index)
 

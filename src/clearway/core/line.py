@@ -194,10 +194,9 @@ class Line:
         if now is not None:
             heads.add((now[0], cls.id))
 
-    def get(self, job: JobId) -> Waiting | None:
-        """Return a job if it stands in the line."""
-        number = self._class_of.get(job)
-        return None if number is None else self.classes[number].jobs[job]
+    def member(self, job: JobId) -> Waiting:
+        """Return a job that stands in the line."""
+        return self.classes[self._class_of[job]].jobs[job]
 
     # --- sleeping and waking -------------------------------------------------------------------
 

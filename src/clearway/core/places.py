@@ -31,6 +31,7 @@ class Places:
         self.may: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.key: NDArray[np.int64] = np.zeros(0, np.int64)
         self._preference: NDArray[np.int64] | None = None
+        self._anew = any(getattr(rule, "anew", False) for _, rule in rules.scores)
         self._fleet = -1
         self._seen = 0
 
@@ -39,12 +40,20 @@ class Places:
         ledger = self.ledger
         if self._fleet != ledger.fleet_revision or self._seen < ledger.cut:
             self._rebuild()
-        else:
+        elif not self._anew:
             end = ledger.cut + len(ledger.changed)
             if self._seen < end:
                 rows = np.frombuffer(ledger.changed, np.int32)[self._seen - ledger.cut :].astype(np.int64)
                 self._rescore(rows)
                 self._seen = end
+        if self._anew:
+            self._look_anew()
+
+    def _look_anew(self) -> None:
+        """Score every node that has room: for rules that judge all nodes together (`anew`)."""
+        nodes = np.arange(self.ledger.count)
+        self.key[:] = NONE
+        self._rescore(nodes[self.room(nodes)])
 
     def _rebuild(self) -> None:
         ledger, n = self.ledger, self.ledger.count
@@ -113,20 +122,21 @@ class Places:
         return node if key[node] >= 0 else NONE
 
     def slots(self, *, empty: bool = False, one_each: bool = False) -> int:
-        """Return how many tasks find room one beside the other, now or (`empty`) if all open nodes were empty.
+        """Return how many tasks find room side by side, now or (`empty`) if all open nodes were empty."""
+        return int(self.room_counts(empty=empty, one_each=one_each).sum())
 
-        Exact for whole devices and plain resources; parts of devices are counted device by device.
-        """
+    def room_counts(self, *, empty: bool = False, one_each: bool = False) -> NDArray[np.int64]:
+        """Return for each node how many tasks find room there side by side, now or if it were empty."""
         ledger, demand, n = self.ledger, self.demand, self.ledger.count
         if one_each:
-            return int(self.may.sum() if empty else (self.key >= 0).sum())
+            return (self.may if empty else self.key >= 0).astype(np.int64)
         many = np.where(self.may, np.int64(MANY), 0)
         table = ledger.cap if empty else ledger.free
         for row, amount in ledger.needs_of(demand):
             many = np.minimum(many, table[row][:n] // amount)
         if demand.one_device:
             many = np.minimum(many, self._parts(empty=empty))
-        return int(np.maximum(many, 0).sum())
+        return np.maximum(many, 0)
 
     def _parts(self, *, empty: bool) -> NDArray[np.int64]:
         """Return how many tasks that ask for a part of one device each node has room for."""
@@ -141,4 +151,5 @@ class Places:
             fit = np.minimum(fit, shares // demand.share)
         if demand.gpu_memory:
             fit = np.minimum(fit, rooms // demand.gpu_memory)
-        return np.maximum(fit, 0).sum(axis=1)
+        many: NDArray[np.int64] = np.maximum(fit, 0).sum(axis=1)
+        return many

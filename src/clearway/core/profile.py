@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from sortedcontainers import SortedList
 
 from clearway.core.resources import GPUS
+from clearway.model.ids import JobId
 from clearway.model.job import WHOLE
 
 if TYPE_CHECKING:
@@ -16,12 +18,12 @@ if TYPE_CHECKING:
 
     from clearway.core.ledger import Held, Ledger
     from clearway.core.places import Places
-    from clearway.model.ids import JobId
     from clearway.model.job import Role
 
 NEVER = 1 << 62
 OVERRUN_PARTS = 10  # what has overrun its estimate counts as ending a tenth of its run time later than now
 FIRST_ROWS = 64
+NO_JOB = JobId(1 << 62)  # sorts behind every job
 ANY = 1 << 30  # as many tasks as anyone asks for
 
 
@@ -33,29 +35,29 @@ class Expected(NamedTuple):
 
 
 class Columns:
-    """Rows of integers that come and go, with one array per column; a freed row is used again."""
+    """Rows of integers that come and go, with one array per column; a freed row ends NEVER and is used again."""
 
     def __init__(self, width: int) -> None:
-        """Begin empty with so many columns."""
+        """Begin empty with so many columns; the second is the end."""
         self.data = np.zeros((width, FIRST_ROWS), np.int64)
-        self.live = np.zeros(FIRST_ROWS, np.bool_)
+        self.data[1] = NEVER
         self._free = list(range(FIRST_ROWS - 1, -1, -1))
 
     def add(self, values: tuple[int, ...]) -> int:
         """Write a row and return its number."""
         if not self._free:
-            many = len(self.live)
-            self.data = np.concatenate([self.data, np.zeros_like(self.data)], axis=1)
-            self.live = np.concatenate([self.live, np.zeros_like(self.live)])
+            many = self.data.shape[1]
+            more = np.zeros_like(self.data)
+            more[1] = NEVER
+            self.data = np.concatenate([self.data, more], axis=1)
             self._free = list(range(2 * many - 1, many - 1, -1))
         row = self._free.pop()
         self.data[:, row] = values
-        self.live[row] = True
         return row
 
     def remove(self, row: int) -> None:
         """Forget a row."""
-        self.live[row] = False
+        self.data[1, row] = NEVER
         self._free.append(row)
 
 
@@ -68,6 +70,7 @@ class Ends:
         self.jobs: dict[JobId, Expected] = {}
         self._amounts = Columns(5)  # start, end, node, row, amount
         self._devices = Columns(5)  # start, end, device slot, share, room
+        self._order: SortedList[tuple[int, JobId]] = SortedList()
         self._rows: dict[JobId, tuple[list[int], list[int]]] = {}
         self._unwritten: dict[JobId, Sequence[Held]] = {}
 
@@ -77,17 +80,30 @@ class Ends:
             self.jobs[job] = Expected(start_us, NEVER)
         else:
             self.jobs[job] = Expected(start_us, start_us + estimate_us)
+            self._order.add((start_us + estimate_us, job))
             self._unwritten[job] = held
 
     def remove(self, job: JobId) -> None:
         """Forget a job whose grants are free."""
-        self.jobs.pop(job, None)
+        expected = self.jobs.pop(job, None)
+        if expected is not None and expected.end_us < NEVER:
+            self._order.remove((expected.end_us, job))
         if self._unwritten.pop(job, None) is None and job in self._rows:
             amounts, devices = self._rows.pop(job)
             for row in amounts:
                 self._amounts.remove(row)
             for row in devices:
                 self._devices.remove(row)
+
+    def moments(self, now_us: int) -> Sequence[tuple[int, JobId]]:
+        """Return the known ends in order, each with its job; what has overrun counts as ending later than now."""
+        if not self._order or self._order[0][0] > now_us:
+            return self._order
+        late = [(self._later(job, now_us), job) for _, job in self._order.irange(maximum=(now_us, NO_JOB))]
+        return sorted([*late, *self._order.irange(minimum=(now_us, NO_JOB))])
+
+    def _later(self, job: JobId, now_us: int) -> int:
+        return now_us + max((now_us - self.jobs[job].start_us) // OVERRUN_PARTS, 1)
 
     def columns(self) -> tuple[Columns, Columns]:
         """Return the rows of amounts and of devices. Rows are written when someone first asks for them."""
@@ -118,54 +134,79 @@ def device_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
 
 
 class Table:
-    """Everything that is expected to end, at one moment of looking: what is free at a later moment."""
+    """Everything that is expected to end, at one moment of looking: how much room there is at a later moment."""
 
     def __init__(self, ledger: Ledger, ends: Ends, now_us: int) -> None:
-        """Lay out the live rows."""
+        """Lay out the rows."""
         self.ledger = ledger
         amounts, devices = ends.columns()
-        self.amounts = _live(amounts, now_us)
-        self.devices = _live(devices, now_us)
-        self.moments = np.unique(np.concatenate([self.amounts[1], self.devices[1]]))
+        self.amounts, self.devices = amounts.data, devices.data
+        self.amount_ends, self.device_ends = _ends(amounts, now_us), _ends(devices, now_us)
+        self.moments = ends.moments(now_us)
+        self._now: dict[tuple[int, bool], NDArray[np.int64]] = {}
 
     def slots(self, places: Places, role: Role, until_us: int, barred: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Return how many tasks of a role each node has room for once all that ends by `until_us` is gone."""
-        ledger, n = self.ledger, self.ledger.count
-        many = np.where(places.may if barred is None else places.may & ~barred, np.int64(ANY), 0)
-        _, end, node, row, amount = self.amounts
-        over = end <= until_us
+        """Return how many tasks of a role each node has room for once all that ends by `until_us` is gone.
+
+        Only nodes on which something ends by then are looked at again; the others have the room they have now.
+        """
+        many = self._room_now(places, role).copy()
+        over, gone = self.amount_ends <= until_us, self.device_ends <= until_us
+        touched = np.unique(np.concatenate([self.amounts[2, over], self.devices[2, gone] // DEVICE_STRIDE]))
+        if len(touched):
+            many[touched] = self._later(places, role, touched, over, gone)
+        if barred is not None:
+            many[barred] = 0
+        return many
+
+    def _room_now(self, places: Places, role: Role) -> NDArray[np.int64]:
+        key = (id(places), role.one_per_node)
+        found = self._now.get(key)
+        if found is None:
+            found = self._now[key] = places.room_counts(one_each=role.one_per_node)
+        return np.minimum(found, role.tasks)
+
+    def _later(
+        self, places: Places, role: Role, touched: NDArray[np.int64], over: NDArray[np.bool_], gone: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        ledger = self.ledger
+        many = np.where(places.may.take(touched), np.int64(ANY), 0)
+        node, row, amount = self.amounts[2, over], self.amounts[3, over], self.amounts[4, over]
+        at = np.searchsorted(touched, node)
         for wanted, need in ledger.needs_of(role.demand):
             if wanted != GPUS:
-                free = ledger.free[wanted][:n].copy()
-                mine = over & (row == wanted)
-                np.add.at(free, node[mine], amount[mine])
+                free = ledger.free[wanted].take(touched)
+                mine = row == wanted
+                np.add.at(free, at[mine], amount[mine])
                 many = np.minimum(many, free // need)
         if role.demand.gpus or role.demand.one_device:
-            many = np.minimum(many, self._by_devices(role, until_us))
+            many = np.minimum(many, self._by_devices(role, touched, gone))
         return np.minimum(np.maximum(many, 0), 1 if role.one_per_node else role.tasks)
 
-    def _by_devices(self, role: Role, until_us: int) -> NDArray[np.int64]:
-        ledger, n, width, demand = self.ledger, self.ledger.count, self.ledger.width, role.demand
-        shares, rooms = ledger.dev_share[: n * width].copy(), ledger.dev_room[: n * width].copy()
-        _, end, slot, share, room = self.devices
-        over = end <= until_us
-        at = slot[over] // DEVICE_STRIDE * width + slot[over] % DEVICE_STRIDE
+    def _by_devices(self, role: Role, touched: NDArray[np.int64], gone: NDArray[np.bool_]) -> NDArray[np.int64]:
+        ledger, width, demand = self.ledger, self.ledger.width, role.demand
+        shares = ledger.dev_share.reshape(-1, width).take(touched, axis=0)
+        rooms = ledger.dev_room.reshape(-1, width).take(touched, axis=0)
         healthy = shares >= 0
-        np.add.at(shares, at, share[over])
-        np.add.at(rooms, at, room[over])
+        slot = self.devices[2, gone]
+        at = (np.searchsorted(touched, slot // DEVICE_STRIDE), slot % DEVICE_STRIDE)
+        np.add.at(shares, at, self.devices[3, gone])
+        np.add.at(rooms, at, self.devices[4, gone])
         if demand.gpus:
-            memory = np.repeat(ledger.device_memory[:n], width)
-            return (healthy & (shares == WHOLE) & (rooms == memory)).reshape(n, width).sum(axis=1) // demand.gpus
+            memory = ledger.device_memory.take(touched)[:, None]
+            idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms == memory)).sum(axis=1)
+            return idle // demand.gpus
         by_share = shares // demand.share if demand.share else np.full_like(shares, ANY)
         by_room = rooms // demand.gpu_memory if demand.gpu_memory else by_share
         fit = np.where(healthy, np.maximum(np.minimum(by_share, by_room), 0), 0)
-        return np.minimum(fit, ANY).reshape(n, width).sum(axis=1)
+        parts: NDArray[np.int64] = np.minimum(fit, ANY).sum(axis=1)
+        return parts
 
 
-def _live(columns: Columns, now_us: int) -> NDArray[np.int64]:
-    """Return the live rows, each end later than now."""
-    rows = columns.data[:, columns.live]
-    start, end = rows[0], rows[1]
+def _ends(columns: Columns, now_us: int) -> NDArray[np.int64]:
+    """Return each row's expected end, later than now."""
+    start, end = columns.data[0], columns.data[1]
+    if not (end <= now_us).any():
+        return end
     overrun = np.maximum((now_us - start) // OVERRUN_PARTS, 1)
-    rows[1] = np.where(end > now_us, end, now_us + overrun)
-    return rows
+    return np.where(end > now_us, end, now_us + overrun)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.loop.endings import finish
 from clearway.model import asks, events as ev
 from clearway.model.errors import ConflictError, InputError, NotFoundError
+from clearway.model.ids import JobId
 from clearway.model.reasons import Code, because
 from clearway.model.states import End, State
 from clearway.policies.registry import rules_for
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
     from clearway.model.asks import Ask
-    from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
 
 
@@ -46,61 +47,100 @@ def answer(world: World, ask: Ask) -> object:
 
 
 def _next(world: World) -> JobId:
-    return JobIdType(world.state.next_job)
+    return JobId(world.state.next_job)
 
 
 def _submit(world: World, specs: tuple[JobSpec, ...]) -> tuple[JobId, ...]:
     """Check every job of a batch, then enter all of them."""
-    first, batch = world.state.next_job, {spec.name: i for i, spec in enumerate(specs)}
-    known = [_known(world, spec) for spec in specs]
-    numbers = iter(range(first, first + len(specs)))
-    ids = [JobIdType(next(numbers)) if job is None else job for job in known]
-    bound = [_bind(world, spec, batch, ids) for spec in specs]
-    for spec, job, number, after in zip(specs, known, ids, bound, strict=True):
+    ids, new = _number(world, specs)
+    batch = {spec.name: job for spec, job in zip(specs, ids, strict=True)}
+    bound = {job: _bind(world, spec, batch) for job, spec in new.items()}
+    _refuse_circles(new, bound)
+    for job, spec in new.items():
+        world.emit(ev.Submitted(world.now_us, job, spec, bound[job]))
+    for job in new:
+        if job in world.jobs:
+            _begin_waiting(world, world.jobs[job], bound[job])
+    return ids
+
+
+def _number(world: World, specs: tuple[JobSpec, ...]) -> tuple[tuple[JobId, ...], dict[JobId, JobSpec]]:
+    """Return the number of each job of a batch, and those that are new."""
+    ids: list[JobId] = []
+    new: dict[JobId, JobSpec] = {}
+    keys: dict[str, tuple[JobId, JobSpec]] = {}
+    for spec in specs:
+        _check(world, spec)
+        job = _known(spec, world.state.keys) or _known(spec, keys)
         if job is None:
-            world.emit(ev.Submitted(world.now_us, number, spec, after))
-            _begin_waiting(world, number, after)
-    return tuple(ids)
+            job = JobId(world.state.next_job + len(new))
+            new[job] = spec
+            if spec.idempotency_key:
+                keys[spec.idempotency_key] = (job, spec)
+        ids.append(job)
+    return tuple(ids), new
 
 
-def _begin_waiting(world: World, job: JobId, after: tuple[JobId, ...]) -> None:
-    entry = world.jobs[job]
-    for other in after:
+def _begin_waiting(world: World, entry: JobEntry, after: tuple[JobId, ...]) -> None:
+    for other, name in zip(after, dict.fromkeys(entry.spec.after), strict=True):
         state = world.state.over.get(other)
         if state is not None and state != State.SUCCEEDED:
-            name = next((n for n, j in world.state.names.items() if j == other), str(other))
-            reason = because(Code.DEPENDENCY, job=name, state=state.value)
-            world.emit(ev.Ended(world.now_us, job, State.FAILED, reason))
+            finish(world, entry, State.FAILED, because(Code.DEPENDENCY, job=name, state=state.value))
             return
     if entry.after:
         world.wait_for(entry)
 
 
-def _known(world: World, spec: JobSpec) -> JobId | None:
-    """Check what only the world knows of a job; return the earlier job with its idempotency key."""
+def _check(world: World, spec: JobSpec) -> None:
+    """Check what only the world knows of a job."""
     if spec.queue not in world.queues:
         raise InputError("queue", spec.queue, "a queue that exists: " + ", ".join(sorted(world.queues)[:20]), f"job {spec.name}")
     for name in spec.uses:
         if name not in world.limits:
             raise InputError("uses", name, "a shared limit that exists", f"job {spec.name}")
-    if spec.idempotency_key and spec.idempotency_key in world.state.keys:
-        job, earlier = world.state.keys[spec.idempotency_key]
-        if earlier != spec:
-            raise ConflictError(f"idempotency_key {spec.idempotency_key!r} belongs to job {job} with other content")
-        return job
-    return None
 
 
-def _bind(world: World, spec: JobSpec, batch: dict[str, int], ids: list[JobId]) -> tuple[JobId, ...]:
+def _known(spec: JobSpec, keys: dict[str, tuple[JobId, JobSpec]]) -> JobId | None:
+    """Return the earlier job with a job's idempotency key, None if there is none."""
+    if spec.idempotency_key not in keys:
+        return None
+    job, earlier = keys[spec.idempotency_key]
+    if earlier != spec:
+        raise ConflictError(f"idempotency_key {spec.idempotency_key!r} belongs to job {job} with other content")
+    return job
+
+
+def _bind(world: World, spec: JobSpec, batch: dict[str, JobId]) -> tuple[JobId, ...]:
+    """Return the jobs that the names in `after` mean, once each: of this batch, else the newest of the name."""
     bound = []
-    for name in spec.after:
-        job = ids[batch[name]] if name in batch else world.job_named(name)
+    for name in dict.fromkeys(spec.after):
+        job = batch.get(name) or world.job_named(name)
         if job is None:
             raise InputError("after", name, "the name of a job that was submitted", f"job {spec.name}")
         if name == spec.name:
             raise InputError("after", name, "another job than itself", f"job {spec.name}")
         bound.append(job)
     return tuple(bound)
+
+
+def _refuse_circles(new: dict[JobId, JobSpec], bound: dict[JobId, tuple[JobId, ...]]) -> None:
+    """Raise InputError for jobs of a batch that wait for one another in a circle."""
+    left = {job: {other for other in after if other in new} for job, after in bound.items()}
+    followers: dict[JobId, list[JobId]] = {}
+    for job, after in left.items():
+        for other in after:
+            followers.setdefault(other, []).append(job)
+    free = [job for job, after in left.items() if not after]
+    while free:
+        done = free.pop()
+        del left[done]
+        for job in followers.get(done, ()):
+            left[job].discard(done)
+            if not left[job]:
+                free.append(job)
+    for job in left:
+        after = ", ".join(new[job].after)
+        raise InputError("after", after, "no circle: these jobs wait for one another", f"job {new[job].name}")
 
 
 def find(world: World, job: JobId) -> JobEntry | None:
@@ -118,20 +158,9 @@ def _cancel(world: World, ask: asks.Cancel) -> None:
     world.emit(ev.CancelAsked(world.now_us, ask.job, ask.by))
     cause = because(Code.CANCELLED, by=ask.by)
     if entry.state == State.PENDING:
-        world.emit(ev.Ended(world.now_us, ask.job, State.CANCELLED, cause))
-        fail_dependents(world, ask.job, entry.spec.name, State.CANCELLED)
+        finish(world, entry, State.CANCELLED, cause)
     else:
         world.stop(entry, End.CANCELLED, cause)
-
-
-def fail_dependents(world: World, job: JobId, name: str, state: State) -> None:
-    """End the jobs that wait for a job that ended otherwise than succeeded, and those that wait for them."""
-    if state == State.SUCCEEDED:
-        return
-    for other in list(world.jobs.values()):
-        if job in other.after and other.state == State.PENDING:
-            world.emit(ev.Ended(world.now_us, other.id, State.FAILED, because(Code.DEPENDENCY, job=name, state=state.value)))
-            fail_dependents(world, other.id, other.spec.name, State.FAILED)
 
 
 def _suspend(world: World, job: JobId) -> None:
@@ -170,6 +199,3 @@ def _drain(world: World, ask: asks.Drain) -> None:
         raise NotFoundError(f"there is no node {ask.node!r}")
     if bool(world.ledger.drained[node]) != ask.drained:
         world.emit(ev.NodeDrained(world.now_us, node, ask.drained))
-
-
-JobIdType = ev.JobId

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
+from clearway.model.ids import JobId
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import End, State
 
 if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
+
+FINAL = frozenset({End.SUCCEEDED, End.CANCELLED, End.TIMED_OUT})
+"""Ends of an attempt after which its job has no other."""
 
 MOST_DOUBLINGS = 60  # beyond this any delay is at its cap; keeps the shift small
 
@@ -62,11 +67,26 @@ def conclude(world: World, entry: JobEntry) -> None:
 
 
 def finish(world: World, entry: JobEntry, state: State, reason: Reason | None) -> None:
-    """Record that a job is over, and end those that waited for it to succeed."""
-    from clearway.loop.asks import fail_dependents  # noqa: PLC0415 - the two follow from one another
+    """Record that a job is over; where it did not succeed, so are those that waited for it, and those behind them."""
+    over = deque([(entry, state, reason)])
+    while over:
+        entry, state, reason = over.popleft()
+        if entry.id not in world.jobs:  # it waited for several that ended now
+            continue
+        waiting = world.state.waiting_for(entry.id)
+        world.emit(ev.Ended(world.now_us, entry.id, state, reason))
+        if state == State.SUCCEEDED:
+            _wait_on(world, waiting)
+        else:
+            cause = because(Code.DEPENDENCY, job=entry.spec.name, state=state.value)
+            over += [(other, State.FAILED, cause) for other in waiting]
 
-    world.emit(ev.Ended(world.now_us, entry.id, state, reason))
-    fail_dependents(world, entry.id, entry.spec.name, state)
+
+def _wait_on(world: World, waiting: list[JobEntry]) -> None:
+    """Say of jobs that waited for one that succeeded for which others they still wait."""
+    for entry in waiting:
+        if entry.after:
+            world.wait_for(entry)
 
 
 def _retry(world: World, entry: JobEntry, cause: Reason) -> None:
@@ -125,12 +145,12 @@ def _requeue(world: World, entry: JobEntry, moment_us: int, cause: Reason) -> No
 
 def due(world: World, timer: Timer) -> None:
     """See whether what a timer was set for still applies, and do it."""
-    entry = world.jobs.get(ev.JobId(timer.number))
+    entry = world.jobs.get(JobId(timer.number))
     if entry is None:
         return
     if timer.due == Due.READY:
         if entry.state == State.PENDING and entry.attempt == timer.attempt:
-            world.state.ready.append(entry.id)
+            world.state.ready[entry.id] = None
     elif timer.due == Due.TIME_LIMIT:
         _time_limit(world, entry, timer)
     elif timer.due == Due.DEADLINE:
@@ -151,7 +171,8 @@ def _time_limit(world: World, entry: JobEntry, timer: Timer) -> None:
 
 
 def _stop_or_end(world: World, entry: JobEntry, cause: Reason) -> None:
+    """Let a job end as failed for good; one that is being stopped to be tried again is not tried again."""
     if entry.state == State.PENDING:
         finish(world, entry, State.FAILED, cause)
-    elif entry.state != State.STOPPING:
+    elif entry.intent is None or entry.intent.end not in FINAL:
         world.stop(entry, End.TIMED_OUT, cause)

@@ -21,7 +21,7 @@ class JobEntry:
     __slots__ = (
         "after", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "grants", "held", "id",
         "intent", "losses", "lost_on", "not_before_us", "paused_us", "reason", "reasons", "retries", "spec", "started_us",
-        "state", "stood_still_us", "submitted_us", "up",
+        "state", "stood_still", "stood_still_us", "submitted_us", "up",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -52,6 +52,7 @@ class JobEntry:
         self.intent: Stopping | None = None
         self.lost_on = ""
         self.paused_us: int | None = None
+        self.stood_still = False
         self.stood_still_us = 0
 
     def run_us(self, now_us: int) -> int:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.state import WorldState
     from clearway.model.events import Record
+    from clearway.model.ids import NodeId
 
 
 ORDERING = frozenset({ev.Started, ev.Stopping, ev.Paused})
@@ -62,10 +63,23 @@ def tell_again(state: WorldState) -> list[Action]:
     """Return every order that may not have reached the engine before the controller died."""
     orders: list[Action] = []
     for entry in state.jobs.values():
-        if entry.state in (State.STARTING, State.RUNNING):
-            orders += launches(state, entry)
-        elif entry.state == State.STOPPING:
-            orders += halts(state, entry)
-        elif entry.state == State.SUSPENDED:
-            orders += pauses(state, entry, paused=True)
+        orders += _of(state, entry)
     return orders
+
+
+def tell_node_again(state: WorldState, node: NodeId) -> list[Action]:
+    """Return every order for a node that may not have reached it while it was not heard of."""
+    name = state.node_name(node)
+    jobs = sorted(state.view.ledger.on_node[node])
+    return [order for job in jobs for order in _of(state, state.jobs[job]) if order.node == name]
+
+
+def _of(state: WorldState, entry: JobEntry) -> list[Action]:
+    """Return the orders that follow from how a job stands now."""
+    if entry.state == State.STOPPING:
+        return halts(state, entry)
+    if entry.state == State.PENDING:
+        return []
+    stands_still = entry.state == State.SUSPENDED
+    orders = launches(state, entry)
+    return orders + pauses(state, entry, paused=stands_still) if entry.stood_still else orders

@@ -47,7 +47,8 @@ class WorldState:
         self.timers = Timers()
         self.next_job = 1
         self.controller_up_us = 0
-        self.ready: list[JobId] = []
+        self.ready: dict[JobId, None] = {}
+        """Pending jobs that may start now and are not in the line yet, in the order in which they came."""
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -55,12 +56,20 @@ class WorldState:
         """Return the name of a node."""
         return self.view.ledger.specs[node].name
 
+    def lease_end_us(self, node: NodeId) -> int:
+        """Return when a quiet node is lost: a full lease after it fell silent, and after this controller took over."""
+        return max(self.quiet[node], self.controller_up_us) + self.policy.lease_us
+
     def live(self, task: TaskRef) -> JobEntry | None:
         """Return the job whose current attempt holds a grant for this task, None for anything older or over."""
         entry = self.jobs.get(task.job)
         if entry is None or entry.attempt != task.attempt or (task.role, task.index) not in entry.held:
             return None
         return entry
+
+    def waiting_for(self, job: JobId) -> list[JobEntry]:
+        """Return the jobs that wait for a job to succeed, in the order in which they entered."""
+        return [self.jobs[other] for other in self.dependents.get(job, ()) if other in self.jobs]
 
     # --- changing ------------------------------------------------------------------------------
 
@@ -86,7 +95,7 @@ class WorldState:
                 self.dependents.setdefault(job, []).append(record.job)
         self._submit_timers(entry)
         if not entry.after:
-            self.ready.append(record.job)
+            self.ready[record.job] = None
 
     def _submit_timers(self, entry: JobEntry) -> None:
         spec = entry.spec
@@ -113,6 +122,11 @@ class WorldState:
         self.policy = record.policy
         self.view.reservation_timeout_us = record.policy.reservation_timeout_us
         self.view.set_rules(rules_for(record.policy))
+        self._time_leases()
+
+    def _time_leases(self) -> None:
+        for node in self.quiet:
+            self.timers.add(Timer(self.lease_end_us(node), Due.LEASE, node))
 
     # --- nodes ---------------------------------------------------------------------------------
 
@@ -130,13 +144,15 @@ class WorldState:
         self._free_all_on(record.node)
         self.nodes.pop(self.node_name(record.node), None)
         self.quiet.pop(record.node, None)
+        self.lost.discard(record.node)
+        self.strays.pop(record.node, None)
+        self.unhealthy.pop(record.node, None)
         self.view.ledger.add_node(record.node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
         self.view.ledger.set_open(record.node, False)
 
     def _node_quiet(self, record: ev.NodeQuiet) -> None:
         self.quiet[record.node] = record.since_us
-        due = max(record.since_us, self.controller_up_us) + self.policy.lease_us
-        self.timers.add(Timer(due, Due.LEASE, record.node))
+        self.timers.add(Timer(self.lease_end_us(record.node), Due.LEASE, record.node))
 
     def _node_heard(self, record: ev.NodeHeard) -> None:
         self.quiet.pop(record.node, None)
@@ -172,8 +188,7 @@ class WorldState:
 
     def _controller_started(self, record: ev.ControllerStarted) -> None:
         self.controller_up_us = record.at_us
-        for node, since in self.quiet.items():
-            self.timers.add(Timer(max(since, record.at_us) + self.policy.lease_us, Due.LEASE, node))
+        self._time_leases()
 
     # --- tasks ---------------------------------------------------------------------------------
 
@@ -210,6 +225,7 @@ class WorldState:
             raise LedgerError(f"job {entry.id} belongs to class {number}, the record says {record.cls}")
         self.view.line.join(waiting, self.view.line.classes[number])
         entry.cls, entry.reasons = number, ()
+        self.ready.pop(record.job, None)
 
     def _class_waits(self, record: ev.ClassWaits) -> None:
         cls = self.view.line.classes[record.cls]
@@ -254,7 +270,7 @@ class WorldState:
         entry = self.jobs[record.job]
         self._move(entry, State.SUSPENDED if record.paused else State.RUNNING)
         if record.paused:
-            entry.paused_us = record.at_us
+            entry.paused_us, entry.stood_still = record.at_us, True
         elif entry.paused_us is not None:
             entry.stood_still_us += record.at_us - entry.paused_us
             entry.paused_us = None
@@ -277,7 +293,7 @@ class WorldState:
         self._move(entry, State.PENDING)
         entry.not_before_us = record.not_before_us
         if record.not_before_us <= record.at_us:
-            self.ready.append(record.job)
+            self.ready[record.job] = None
         else:
             self.timers.add(Timer(record.not_before_us, Due.READY, entry.id, entry.attempt))
         if entry.spec.retry_window_us is not None and entry.first_started_us is not None:
@@ -294,12 +310,13 @@ class WorldState:
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
         self.over[record.job] = record.state
+        self.ready.pop(record.job, None)
         for job in self.dependents.pop(record.job, []):
             other = self.jobs.get(job)
             if other is not None and record.state == State.SUCCEEDED:
                 other.after.discard(record.job)
                 if not other.after:
-                    self.ready.append(job)
+                    self.ready[job] = None
 
 _APPLY: dict[type[Record], Callable[[WorldState, Any], None]] = {
     ev.Submitted: WorldState._submitted,

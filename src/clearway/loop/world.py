@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, QueueSpec
     from clearway.model.ids import JobId, NodeId
+    from clearway.model.reasons import Reason
 
 
 class Step(NamedTuple):
@@ -204,7 +205,7 @@ class World:
         """Have the engine told something that follows from no record."""
         self._actions += actions
 
-    def stop(self, entry: JobEntry, end: End, cause: ev.Reason) -> None:
+    def stop(self, entry: JobEntry, end: End, cause: Reason) -> None:
         """Record the intent to stop an attempt; if nothing of it is left, that it is over."""
         self.emit(ev.Stopping(self.now_us, entry.id, entry.attempt, end, cause))
         if not entry.held:

@@ -15,6 +15,7 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
+from clearway.model.reasons import Code, because
 from clearway.model.states import State, shown
 from clearway.model.values import SECOND_US
 from clearway.observe import amounts
@@ -223,9 +224,13 @@ class Timeline:
         self._event(r.at_us, kind, job=self._jobs[r.job].name, attempt=r.attempt)
 
     def _reserved(self, r: ev.Reserved) -> None:
-        if r.grants:
-            nodes = sorted({self._node(g.node) for g in r.grants})
-            self._event(r.at_us, "reserved", job=self._jobs[r.job].name, start=self._face.at(r.start_us), nodes=nodes)
+        track = self._jobs[r.job]
+        if not r.grants:
+            track.promises.append((r.at_us, None))
+            return
+        nodes = sorted({self._node(g.node) for g in r.grants})
+        track.promises.append((r.at_us, because(Code.RESERVATION, start_us=r.start_us, node=", ".join(nodes))))
+        self._event(r.at_us, "reserved", job=track.name, start=self._face.at(r.start_us), nodes=nodes)
 
     def _node_added(self, r: ev.NodeAdded) -> None:
         known = r.node in self._nodes and r.node not in self._lost

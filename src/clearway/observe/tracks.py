@@ -69,6 +69,8 @@ class JobTrack:
     reason: Reason | None = None
     attempts: list[AttemptTrack] = field(default_factory=list)
     waits: list[WaitTrack] = field(default_factory=list)
+    promises: list[tuple[int, Reason | None]] = field(default_factory=list)
+    """From when on it has which reservation, as a reason; None: none."""
 
     def wait(self, at_us: int, source: Reasons | ClassId) -> None:
         """Wait for this reason from now on."""
@@ -112,7 +114,8 @@ class ClassHistory:
 def stretches(job: JobTrack, classes: dict[ClassId, ClassHistory]) -> Iterator[tuple[int, int | None, Reasons]]:
     """Yield (from, to, reasons) of all its waiting, without gaps inside a wait; equal neighbours are one."""
     last: tuple[int, int | None, Reasons] | None = None
-    for piece in _pieces(job, classes):
+    pieces = _pieces(job, classes)
+    for piece in _with_promises(pieces, job.promises) if job.promises else pieces:
         if piece[0] == piece[1]:
             continue
         if last and last[1] == piece[0] and last[2] == piece[2]:
@@ -123,6 +126,20 @@ def stretches(job: JobTrack, classes: dict[ClassId, ClassHistory]) -> Iterator[t
         last = piece
     if last:
         yield last
+
+
+def _with_promises(
+    pieces: Iterator[tuple[int, int | None, Reasons]], promises: list[tuple[int, Reason | None]]
+) -> Iterator[tuple[int, int | None, Reasons]]:
+    """Split pieces where the job's own reservation changes, and say it beside the reasons."""
+    for begin, end, reasons in pieces:
+        held = [reason for at, reason in promises if at <= begin][-1:]
+        now, since = (held[0] if held else None), begin
+        for at, reason in promises:
+            if begin < at and (end is None or at < end):
+                yield since, at, reasons if now is None else (*reasons, now)
+                now, since = reason, at
+        yield since, end, reasons if now is None else (*reasons, now)
 
 
 def _pieces(job: JobTrack, classes: dict[ClassId, ClassHistory]) -> Iterator[tuple[int, int | None, Reasons]]:

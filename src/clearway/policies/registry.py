@@ -16,8 +16,10 @@ from clearway.policies.filter.spot import Spot
 from clearway.policies.filter.taints import Taints
 from clearway.policies.order.fifo import Fifo
 from clearway.policies.order.priority import Priority
+from clearway.policies.score.best_fit import BestFit
 from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
+from clearway.policies.score.random_place import RandomPlace
 from clearway.policies.score.spread import Spread
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 ORDERS: dict[str, Order] = {o.name: o for o in (Fifo(), Priority())}
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
-SCORES: dict[str, Score] = {s.name: s for s in (Cost(), Fragmentation(), Spread())}
+SCORES: dict[str, Score] = {s.name: s for s in (BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread())}
 SCORES_LATER = frozenset({"affinity", "topology"})
 """Parts of a score whose words (inputs, topology) no job can carry yet: they would be 0 for every node."""
 

@@ -355,6 +355,7 @@ class SimEngine:
         now_us = self.clock.now_us()
         for run in touched.values():
             run.progress.settle(now_us)
+            run.broken = True
             run.written_off |= machine.reach is Reach.CUT
         for task, run in list(machine.runs.items()):
             self._take(run, task)

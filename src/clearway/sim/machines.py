@@ -54,7 +54,7 @@ class Run:
     """One attempt of a job: tasks that work together and end together."""
 
     __slots__ = (
-        "attempt", "counts", "held", "job", "paused", "progress", "spec", "stopping", "written_off", "truth", "version",
+        "attempt", "broken", "counts", "held", "job", "paused", "progress", "spec", "stopping", "written_off", "truth", "version",
         "was_whole", "work",
     )  # fmt: skip
 
@@ -69,6 +69,7 @@ class Run:
         runtime_us = truth.runtime_us(self.attempt)
         self.work = None if runtime_us is None else work_of(order.spec, runtime_us)
         self.written_off = False
+        self.broken = False  # a task died without a word, and the others wait for it
         self.was_whole = False
         self.version = 0
 
@@ -96,7 +97,7 @@ class Run:
     @property
     def is_whole(self) -> bool:
         """Whether enough of its tasks work for any to get on."""
-        return whole(self.spec, self.counts)
+        return not self.broken and whole(self.spec, self.counts)
 
     def speed(self) -> int:
         """Return the work that it does per microsecond as it stands."""

@@ -1,6 +1,6 @@
 """How far an attempt has come: its speed, the work done, and what its checkpoints hold of it.
 
-Work is counted in microseconds of running time times FULL (times the number of tasks where a job is elastic), so that
+Work is counted in microseconds of running time times UNIT (times the number of tasks where a job is elastic), so that
 everything stays a whole number and is the same on every machine.
 """
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from clearway.model.job import Checkpoint, JobSpec
     from clearway.sim.truth import Truth
 
+UNIT = FULL * FULL
+"""Work of one undisturbed microsecond: fine enough that no division by a speed shows in a moment."""
+
 Place = tuple["NodeSpec", "Grant"]
 
 
@@ -28,7 +31,7 @@ def elastic(spec: JobSpec) -> bool:
 
 def work_of(spec: JobSpec, runtime_us: int) -> int:
     """Return the work of so much undisturbed running time."""
-    return runtime_us * FULL * (spec.roles[0].tasks if elastic(spec) else 1)
+    return runtime_us * UNIT * (spec.roles[0].tasks if elastic(spec) else 1)
 
 
 def rate(spec: JobSpec, truth: Truth, places: Collection[Place]) -> int:
@@ -37,11 +40,11 @@ def rate(spec: JobSpec, truth: Truth, places: Collection[Place]) -> int:
     A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks.
     """
     if not truth.speed and not truth.slowdown:
-        return FULL * (len(places) if elastic(spec) else 1)
+        return UNIT * (len(places) if elastic(spec) else 1)
     speeds = dict(truth.speed)
     each = [speeds.get(node.gpu_model, FULL) for node, _ in places]
     whole = sum(each) if elastic(spec) else min(each)
-    return max(whole * FULL // _slowdown(truth, places), 1)
+    return max(whole * UNIT // _slowdown(truth, places), 1)
 
 
 def _slowdown(truth: Truth, places: Collection[Place]) -> int:
@@ -101,8 +104,8 @@ class Progress:
             self._stretches.append(_Stretch(self.run_us, self.work, rate))
 
     def end_us(self, work: int) -> int:
-        """Return when so much work will be done at the present speed."""
-        return self._since_us + max(-((self.work - work) // self.rate), 0)
+        """Return when so much work will be done at the present speed, to the nearest microsecond."""
+        return self._since_us + max((work - self.work + self.rate // 2) // self.rate, 0)
 
     def kept(self, points: Checkpoint) -> int | None:
         """Return the work that the newest completed periodic checkpoint holds; None if none is complete."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Arrival = tuple[int, "JobSpec", "Truth"]
 
 
-def run_virtual(  # noqa: PLR0913  # each is a part of its own
+def run_virtual(
     world: World,
     clock: VirtualClock,
     engine: SimEngine,
@@ -41,44 +41,52 @@ def run_virtual(  # noqa: PLR0913  # each is a part of its own
     """
     controller = Controller(world, clock, engine, journal, first=first)
     controller.take_over()
-    _Run(controller, clock, engine, arrivals).run(until_us)
+    Life(clock, engine, arrivals).live(controller, until_us)
     return controller
 
 
-class _Run:
-    def __init__(
-        self, controller: Controller, clock: VirtualClock, engine: SimEngine, arrivals: Iterable[Arrival]
-    ) -> None:
-        self._controller, self._clock, self._engine = controller, clock, engine
+class Life:
+    """What happens around a controller. One that dies (an exception out of `live`) may be followed by another.
+
+    Jobs whose submit was not answered are submitted again, unless the new controller knows them by their names.
+    """
+
+    def __init__(self, clock: VirtualClock, engine: SimEngine, arrivals: Iterable[Arrival]) -> None:
+        self._clock, self._engine = clock, engine
         self._arrivals = iter(arrivals)
         self._head = next(self._arrivals, None)
+        self._unsaid: list[tuple[JobSpec, Truth]] = []
         self._cancels: list[tuple[int, JobId]] = []
 
-    def run(self, until_us: int | None) -> None:
-        while (at_us := self._next_us()) is not None and (until_us is None or at_us <= until_us):
+    def live(self, controller: Controller, until_us: int | None = None) -> None:
+        """Give a controller that has taken over one turn after the other, until nothing lies ahead or `until_us`."""
+        while (at_us := self._next_us(controller)) is not None and (until_us is None or at_us <= until_us):
             self._clock.move(at_us)
             self._engine.advance()
-            self._turn()
+            self._turn(controller)
 
-    def _next_us(self) -> int | None:
-        ahead = [self._engine.next_us(), self._controller.next_us]
+    def _next_us(self, controller: Controller) -> int | None:
+        ahead = [self._engine.next_us(), controller.next_us]
         ahead += [self._head[0] if self._head else None, self._cancels[0][0] if self._cancels else None]
         known = [at_us for at_us in ahead if at_us is not None]
         return max(min(known), self._clock.now_us()) if known else None
 
-    def _turn(self) -> None:
+    def _turn(self, controller: Controller) -> None:
         inputs: list[Ask | Report] = [*self._engine.reports(), *self._cancelled()]
         before = len(inputs)
         expected = []
-        for number, (spec, truth) in enumerate(self._entering(), self._controller.world.state.next_job):
+        self._unsaid = [one for one in self._unsaid if controller.world.job_named(one[0].name) is None]
+        self._unsaid += self._entering()
+        for number, (spec, truth) in enumerate(self._unsaid, controller.world.state.next_job):
             job = JobId(number)
             self._engine.know(job, truth)
             self._cancel_later(job, truth)
             expected.append((job,))
             inputs.append(Submit((spec,)))
-        step = self._controller.turn(inputs)
+        step = controller.turn(inputs)
         if step.answers[before:] != expected:
             raise LedgerError(f"jobs {expected} were to enter, the answers are {step.answers[before:]}")
+        self._unsaid = []
 
     def _entering(self) -> Iterable[tuple[JobSpec, Truth]]:
         while self._head and self._head[0] <= self._clock.now_us():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from clearway.engines.local import orders, paths
 from clearway.engines.local.link import Link
+from clearway.engines.local.wire import PROTOCOL
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
@@ -160,6 +161,10 @@ class LocalEngine:
     def _turn(self) -> None:
         for message in self._link.turn():
             self._hear(message)
+        told = self._quiet_told_at
+        if told is not None and self._link.greeted and self._link.last_heard > told:
+            self._quiet_told_at = None  # it only hung: what it knows comes with its answer
+            self._link.send({"do": "hello", "protocol": PROTOCOL})
         if self._link.displaced:
             self.trouble = "another controller took over the runner of this machine"
         self._mind_quiet()

@@ -54,6 +54,7 @@ class Keeper:
         self._to_say: list[Message] = []
         self._uncollected: dict[str, float] = {}
         self._write_again_at = 0.0
+        self._cannot_write = ""
         for task in list(self.tasks.values()):
             if task.live:
                 self._adopt(task)
@@ -61,7 +62,7 @@ class Keeper:
     @property
     def live(self) -> list[str]:
         """The tasks that have or may have processes, or are about to."""
-        return [*self._live, *(task.key for task in self._queue)]
+        return [*self._live, *(task.key for task in self._queue if task.phase is Phase.QUEUED)]
 
     @property
     def unacknowledged(self) -> list[Task]:
@@ -115,6 +116,7 @@ class Keeper:
         self._stopping.turn(now, list(self._live.values()))
         forked = self._fork_queued()
         self._remember(now, forked)
+        self._mind_trouble()
         for message in self._to_say:
             self._say(message)
         self._to_say = []
@@ -163,11 +165,11 @@ class Keeper:
         try:
             if forked or (self._memory.records.urgent and now >= self._write_again_at):
                 self._memory.records.sync()
-                self._set_trouble("")
+                self._cannot_write = ""
                 self._write_again_at = 0.0
         except OSError as error:
             self._write_again_at = now + RETRY_WRITING_S
-            self._set_trouble(f"the runner cannot write {self._memory.records.path!r}: {error.strerror}")
+            self._cannot_write = f"the runner cannot write {self._memory.records.path!r}: {error.strerror}"
             self._memory.records.forget(len(forked))
             for task in forked:
                 task.error = f"its start cannot be recorded: {error.strerror}"
@@ -179,7 +181,8 @@ class Keeper:
             os.close(self._gate[0])
             os.close(self._gate[1])
 
-    def _set_trouble(self, text: str) -> None:
+    def _mind_trouble(self) -> None:
+        text = "; ".join(filter(None, (self._memory.trouble, self._cannot_write, self._stopping.trouble())))
         if text != self.trouble:
             self.trouble = text
             self._to_say.append({"is": "trouble", "text": text})

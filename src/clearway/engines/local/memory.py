@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from clearway.engines.local.records import Line, Records
 
-REMEMBERED = 2048
+REMEMBERED = 1024
 """So many acknowledged ends are kept, newest first, so that an order that comes very late starts nothing again."""
 
 

@@ -88,6 +88,10 @@ class Runner:
                 _note(f"unforeseen: {type(error).__name__}: {error}")
                 time.sleep(PAUSE_AFTER_DEFECT_S)
         self._listener.close()
+        try:
+            self._memory.records.sync()
+        except OSError as error:  # acknowledgements: without them a few ends are told once more
+            _note(f"the last records cannot be written: {error.strerror}")
 
     def _may_leave(self) -> bool:
         if self._keeper.live or self._memory.records.urgent:
@@ -139,10 +143,8 @@ class Runner:
         self._selector.register(sock, selectors.EVENT_READ, lambda: self._serve(line))
 
     def _serve(self, line: Line) -> None:
-        for message in line.receive():
+        for message in line.receive():  # also the last words of one that has hung up
             self._carry_out(message)
-            if line.lost:
-                break
         self._after_io(line)
 
     def _carry_out(self, message: Message) -> None:

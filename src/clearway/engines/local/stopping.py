@@ -28,6 +28,12 @@ ENDING_LOOK_S = 0.1
 LOOKING_SHARE = 5
 """At most one part in so many of the time is spent looking, however many processes the machine has."""
 
+STUCK_AFTER_S = 5.0
+"""What still lives so long after SIGKILL is said to be stuck; it is killed again and again all the same."""
+
+EMPTY_LOOKS = 3
+"""So many looks in turn that find nothing are enough where a single one is not certain."""
+
 PASSES = 20
 """So often a tree is looked at again at once, for what was forked while it was being signalled."""
 
@@ -43,6 +49,7 @@ class Stopping:
         self._looked_at = 0.0
         self._rest_until = 0.0
         self._ending = False
+        self._stuck: dict[str, list[int]] = {}
 
     def ask(self, task: Task, number: int, grace_s: float) -> None:
         """Signal a task's tree at the next turn, and kill what is left after `grace_s`. Asking again delays nothing."""
@@ -56,6 +63,11 @@ class Stopping:
     def pause(self, task: Task) -> None:
         """Make a task's tree stand still or go on, as it says, at the next turn."""
         self._to_pause.append(task)
+
+    def trouble(self) -> str:
+        """Return what cannot be ended, in a sentence; empty where there is nothing."""
+        each = (f"task {key} (process {', '.join(map(str, pids))})" for key, pids in sorted(self._stuck.items()))
+        return "cannot be ended though killed, and so holds its place: " + ", ".join(each) if self._stuck else ""
 
     def look_soon(self) -> None:
         """Something ended: see what it left."""
@@ -73,7 +85,7 @@ class Stopping:
     def turn(self, now: float, live: list[Task]) -> None:
         """Look if it is time to, and do what the look shows to be due."""
         if not live:
-            self._asked, self._to_pause, self._soon = [], [], False
+            self._asked, self._to_pause, self._soon, self._stuck = [], [], False, {}
             return
         ordered = bool(self._asked or self._to_pause)
         if not ordered and self.wait(now, anything_lives=True) > 0.0:
@@ -86,6 +98,7 @@ class Stopping:
         self._rest_until = self._looked_at + (LOOKING_SHARE - 1) * (self._looked_at - began)
 
     def _act(self, live: list[Task], found: dict[str, list[Proc]]) -> None:
+        now = time.monotonic()
         asked, self._asked = self._asked, []
         to_pause, self._to_pause = self._to_pause, []
         for task in asked:
@@ -96,13 +109,17 @@ class Stopping:
             self._until_steady(live, task, signal.SIGSTOP if task.paused else signal.SIGCONT)
         for task in live:
             self._see_to(task, live, found.get(task.key, []))
+        long_killed = {t.key for t in live if t.live and t.kill_at is not None and now > t.kill_at + STUCK_AFTER_S}
+        self._stuck = {key: [proc.pid for proc in found.get(key, [])] for key in long_killed if found.get(key)}
         self._ending = any(t.live and (t.phase is Phase.ENDING or t.kill_at is not None) for t in live)
 
     def _see_to(self, task: Task, live: list[Task], left: list[Proc]) -> None:
         now = time.monotonic()
         if task.phase is Phase.ENDING and not left:
             self._nothing_left(task)
-        elif task.phase is Phase.ENDING and task.kill_at is None:
+            return
+        task.empty_looks = 0
+        if task.phase is Phase.ENDING and task.kill_at is None:
             task.kill_at = now + LEFTOVER_GRACE_S
             for proc in left:
                 procs.send(proc, signal.SIGTERM)
@@ -113,11 +130,11 @@ class Stopping:
     def _nothing_left(self, task: Task) -> None:
         """Believe it when nothing can have hidden from the look.
 
-        Orphans of a task that another runner forked come to init, where nobody sees them hide: such a task is looked
-        at twice.
+        Where something may have, or where another runner forked the task, so that its orphans come to init and nobody
+        sees them hide, several looks in turn must find nothing.
         """
         task.empty_looks += 1
-        if task.empty_looks > 1 or (task.mine and self._trees.steady):
+        if (task.mine and self._trees.steady) or task.empty_looks >= EMPTY_LOOKS:
             self._gone(task)
         else:
             self._soon = True

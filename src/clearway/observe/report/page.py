@@ -11,7 +11,7 @@ from clearway.observe.report.numbers import plain, seconds
 from clearway.observe.report.plot_gantt import gantt_plot
 from clearway.observe.report.plot_pairs import pairs_plot
 from clearway.observe.report.plot_sizes import sizes_plot
-from clearway.observe.report.plot_use import capacity_words, use_plot
+from clearway.observe.report.plot_use import capacity_words, use_plot, use_top
 from clearway.observe.report.plot_waiting import waiting_plot
 from clearway.observe.report.style import style
 from clearway.observe.report.tables import policies, queues
@@ -103,23 +103,32 @@ def _differences(comparison: Comparison, names: Sequence[str]) -> str:
 
 
 def _use(comparison: Comparison, names: Sequence[str], classes: Mapping[str, str], to_us: int) -> str:
-    first = comparison.outcomes[0]
+    first, top = comparison.outcomes[0], use_top(comparison.outcomes)
     cards = "".join(
         f'<div class="card"><h3><i class="{policy_class(i)}"></i>{escape(name)}</h3>'
-        f"<figure>{use_plot(outcome, classes, to_us)}</figure></div>"
+        f"<figure>{use_plot(outcome, classes, to_us, top)}</figure></div>"
         for i, (outcome, name) in enumerate(zip(comparison.outcomes, names, strict=True))
     )
-    words = f"What jobs of each queue held. The dotted line is the fleet: {capacity_words(first)}."
+    fleet = "The dotted line is the fleet" if top > first.capacity else "The fleet lies far above the plot"
+    words = f"What jobs of each queue held. {fleet}: {capacity_words(first)}."
     return _section("Use over time", words, _queue_key(classes) + cards)
 
 
 def _waiting(comparison: Comparison, names: Sequence[str], to_us: int) -> str:
+    if not _anybody_waits(comparison):
+        return _section("Waiting over time", "No job waited longer than a moment under any policy.", "")
     plot = waiting_plot(comparison.outcomes, names, to_us)
     content = f'<div class="card">{_policy_key(names)}<figure>{plot}</figure></div>'
     return _section("Waiting over time", "Jobs that have entered and hold nothing yet.", content)
 
 
+def _anybody_waits(comparison: Comparison) -> bool:
+    return any(any(outcome.curves.get("waiting", ())) for outcome in comparison.outcomes)
+
+
 def _sizes(comparison: Comparison, names: Sequence[str]) -> str:
+    if not _anybody_waits(comparison):
+        return ""
     unit = "GPUs" if comparison.unit == "gpus" else "CPUs"
     words = f"By {unit} of the whole job: the large dot is the median wait, the small one the 95th percentile."
     plot = sizes_plot(comparison.outcomes, names)
@@ -127,15 +136,15 @@ def _sizes(comparison: Comparison, names: Sequence[str]) -> str:
 
 
 def _gantt(comparison: Comparison, names: Sequence[str], classes: Mapping[str, str]) -> str:
+    shades = classes if len(classes) > 1 else {}
     cards = "".join(
         f'<div class="card"><h3><i class="{policy_class(i)}"></i>{escape(name)}</h3>'
-        f"<figure>{gantt_plot(outcome.excerpt, classes)}</figure></div>"
+        f"<figure>{gantt_plot(outcome.excerpt, shades)}</figure></div>"
         for i, (outcome, name) in enumerate(zip(comparison.outcomes, names, strict=True))
         if outcome.excerpt.bars
     )
-    words = (
-        "An excerpt around the moment when most jobs waited, in the colours of the queues. Rest on a bar for its job."
-    )
+    colours = "the colours of the queues" if shades else "colours that tell neighbours apart"
+    words = f"An excerpt around the moment when most jobs waited, in {colours}. Rest on a bar for its job."
     return _section("Who held what", words, _queue_key(classes) + cards) if cards else ""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 from clearway.observe.report import svg
+from clearway.observe.report.colours import QUEUE_COLOURS
 from clearway.observe.report.frame import BOTTOM, LEFT, RIGHT, Frame
 from clearway.observe.report.numbers import plain, seconds
 
@@ -24,7 +26,7 @@ LEAST_WIDTH = 0.6  # a shorter bar would not be seen
 
 
 def gantt_plot(excerpt: Excerpt, classes: Mapping[str, str]) -> str:
-    """Return the picture; bars have the colours of their queues."""
+    """Return the picture; bars have the colours of their queues, without `classes` that of their job's name."""
     return _pool(excerpt, classes) if excerpt.pooled else _devices(excerpt, classes)
 
 
@@ -112,6 +114,8 @@ def _bar(frame: Frame, bar: Bar, y: float, height: float, classes: Mapping[str, 
         return []
     held = f"{plain(bar.milli / MILLI)} held for {seconds((bar.to_us - bar.from_us) / SECOND_US)}"
     title = f"{bar.job} ({bar.queue}): {held}"
-    return [
-        svg.rect((left, y), (max(LEAST_WIDTH, right - left), height), f"bar {classes.get(bar.queue, 'qx')}", title, 1)
-    ]
+    return [svg.rect((left, y), (max(LEAST_WIDTH, right - left), height), f"bar {_shade(bar, classes)}", title, 1)]
+
+
+def _shade(bar: Bar, classes: Mapping[str, str]) -> str:
+    return classes.get(bar.queue, "qx") if classes else f"q{zlib.crc32(bar.job.encode()) % QUEUE_COLOURS}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from clearway.observe.report import svg
@@ -19,12 +19,13 @@ WIDTH, HEIGHT = 1040.0, 210.0
 POINTS = 240  # enough for a smooth edge on a screen
 MILLI = 1000
 HEADROOM = 1.06
+FAR_BELOW = 0.4  # of the fleet: where never more is held, the plot ends above what is
 
 
-def use_plot(outcome: Outcome, classes: Mapping[str, str], to_us: int) -> str:
+def use_plot(outcome: Outcome, classes: Mapping[str, str], to_us: int, top: float) -> str:
     """Return the picture; queues that share the class of `other` are one area."""
     layers = _layers(outcome, classes)
-    frame = Frame(WIDTH, HEIGHT, 0, to_us, max(outcome.capacity * HEADROOM, 1e-9))
+    frame = Frame(WIDTH, HEIGHT, 0, to_us, top)
     count = max((len(v) for v in layers.values()), default=0)
     step = max(1, -(-count // POINTS))
     edges = [min(i * step * outcome.bin_us, outcome.virtual_us) for i in range(-(-count // step) + 1)]
@@ -35,10 +36,23 @@ def use_plot(outcome: Outcome, classes: Mapping[str, str], to_us: int) -> str:
         above = [low + m for low, m in zip(bottom, means, strict=True)]
         parts.append(svg.area(_steps(frame, edges, above), _steps(frame, edges, bottom), cls, f"queue {name}"))
         bottom = above
-    ceiling = frame.y(outcome.capacity)
-    parts.append(svg.line((frame.x(0), ceiling), (frame.x(to_us), ceiling), "ceiling"))
+    if outcome.capacity < top:
+        ceiling = frame.y(outcome.capacity)
+        parts.append(svg.line((frame.x(0), ceiling), (frame.x(to_us), ceiling), "ceiling"))
     used = percent(outcome.figures["use"])
     return svg.picture(WIDTH, HEIGHT, parts, f"use over time by queue under {outcome.policy}: {used} on the whole")
+
+
+def use_top(outcomes: Sequence[Outcome]) -> float:
+    """Return the upper end of the plots: the fleet, or what is held at most where that is far less."""
+    capacity = max((o.capacity for o in outcomes), default=1.0)
+    peak = max((_peak(o) for o in outcomes), default=0.0)
+    return (capacity if peak > FAR_BELOW * capacity else peak) * HEADROOM or 1.0
+
+
+def _peak(outcome: Outcome) -> float:
+    held = [values for name, values in outcome.curves.items() if name.startswith("held/")]
+    return max((sum(at) for at in zip_longest(*held, fillvalue=0.0)), default=0.0) / MILLI
 
 
 def _layers(outcome: Outcome, classes: Mapping[str, str]) -> dict[str, list[float]]:
@@ -70,12 +84,6 @@ def _steps(frame: Frame, edges: Sequence[int], values: Sequence[float]) -> list[
     for i, value in enumerate(values):
         points += [(frame.x(edges[i]), frame.y(value)), (frame.x(edges[i + 1]), frame.y(value))]
     return points
-
-
-def running_mean(values: Sequence[float], width: int) -> list[float]:
-    """Return each value's mean with its `width` - 1 predecessors."""
-    sums = [0.0, *accumulate(values)]
-    return [(sums[i + 1] - sums[max(0, i + 1 - width)]) / min(i + 1, width) for i in range(len(values))]
 
 
 def capacity_words(outcome: Outcome) -> str:

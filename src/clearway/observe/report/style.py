@@ -12,7 +12,7 @@ STYLE = """
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
 "Helvetica Neue",Arial,"DejaVu Sans",sans-serif;-webkit-font-smoothing:antialiased}
-main{max-width:1120px;margin:0 auto;padding:40px 28px 72px}
+main{max-width:1200px;margin:0 auto;padding:40px 28px 72px}
 h1{font-size:27px;line-height:1.25;font-weight:650;letter-spacing:-.01em;margin:0 0 6px;overflow-wrap:anywhere}
 h2{font-size:18px;font-weight:650;margin:44px 0 2px}
 h3{font-size:14px;font-weight:600;margin:0 0 6px;display:flex;align-items:center;gap:8px}
@@ -24,10 +24,10 @@ font-weight:600}
 .card{background:var(--card);border:1px solid var(--rule);border-radius:12px;padding:18px 20px;margin:12px 0}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{font-weight:600;font-size:12.5px;color:var(--soft);text-align:right;padding:3px 8px;vertical-align:bottom}
+th{font-weight:600;font-size:12px;color:var(--soft);text-align:right;padding:3px 7px;vertical-align:bottom}
 th.over{text-align:center;font-weight:500}
-table{font-size:13.5px}
-td{text-align:right;padding:7px 8px;border-top:1px solid var(--rule);white-space:nowrap}
+table{font-size:13px}
+td{text-align:right;padding:7px 7px;border-top:1px solid var(--rule);white-space:nowrap}
 th:first-child,td:first-child,.name{text-align:left!important}
 thead tr:first-child th{padding-bottom:0}
 td.best{background:var(--best);border-radius:6px}

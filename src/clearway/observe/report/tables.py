@@ -37,9 +37,9 @@ COLUMNS = (
     Column("", "makespan", ("makespan",), short, -1),
     Column("", "use", ("use",), percent, 1),
     Column("", "fragmented", ("fragmented",), percent, -1),
-    Column("finish-time fairness", "mean", ("finish_time_fairness", "mean"), plain, -1),
-    Column("finish-time fairness", "unfair", ("finish_time_fairness", "unfair"), percent, -1),
-    Column("", "share fairness", ("share_fairness",), plain, 1),
+    Column("fairness", "finish", ("finish_time_fairness", "mean"), plain, -1),
+    Column("fairness", "unfair", ("finish_time_fairness", "unfair"), percent, -1),
+    Column("fairness", "share", ("share_fairness",), plain, 1),
     Column("", "preempted", ("preemptions",), plain, 0),
 )
 QUEUE_COLUMNS = (
@@ -96,7 +96,7 @@ def _heading(columns: Sequence[Column]) -> str:
 
 
 def _rows(figures: Sequence[Mapping[str, Any]], columns: Sequence[Column], names: Sequence[str]) -> str:
-    best = [_best([_value(f, c) for f in figures], c.better) for c in columns]
+    best = [_best([_value(f, c) for f in figures], c) for c in columns]
     rows = ""
     for row, (name, f) in enumerate(zip(names, figures, strict=True)):
         cells = "".join(
@@ -117,10 +117,11 @@ def _value(figures: Mapping[str, Any], column: Column) -> Any:  # noqa: ANN401 -
     return found
 
 
-def _best(values: Sequence[float | None], better: int) -> set[int]:
-    """Return the rows that hold the best value, none where all are equal or the column knows no better."""
+def _best(values: Sequence[float | None], column: Column) -> set[int]:
+    """Return the rows that show the best value, none where all show the same or the column knows no better."""
     known = [v for v in values if v is not None]
-    if not better or len(known) <= 1 or min(known) == max(known):
+    if not column.better or len(known) <= 1:
         return set()
-    winner = max(known) if better > 0 else min(known)
-    return {i for i, v in enumerate(values) if v == winner}
+    winner = column.show(max(known) if column.better > 0 else min(known))
+    found = {i for i, v in enumerate(values) if column.show(v) == winner}
+    return found if len(found) < len(values) else set()

@@ -36,7 +36,7 @@ def policies_table(comparison: Comparison) -> Table:
     table = Table(title=f"{comparison.workload} on {comparison.fleet}", title_justify="left", box=None, pad_edge=False)
     for name in ("policy", "finished", "wait\nmean", "\nmedian", "\np95", "completion\nmean", "\nmedian", "\np95"):
         table.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
-    for name in ("slowdown", "makespan", "use", "fragmented", "FTF", "Jain", "preempted"):
+    for name in ("slowdown", "makespan", "use", "fragmented", "fairness\nfinish", "\nshare", "preempted"):
         table.add_column(name, justify="right", no_wrap=True)
     for label, outcome in zip(labels(comparison.outcomes), comparison.outcomes, strict=True):
         table.add_row(label if outcome.complete else f"{label} (partial)", *_row(outcome))

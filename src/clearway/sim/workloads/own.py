@@ -62,7 +62,7 @@ def _lines(path: Path, damage: Damage) -> Iterator[Line]:
             damage.add(number, error)
 
 
-def _build(line: Line) -> Arrival:
+def _build(line: Line, clock_us: int | None) -> Arrival:
     words = _jobs.decode(line.fields[0])
     words.pop("submit", None)
     name = v.name("name", words.pop("name", None))
@@ -70,8 +70,17 @@ def _build(line: Line) -> Arrival:
     deadline = words.pop("deadline", None)
     spec: JobSpec = msgspec.structs.replace(_spec(_words.encode(words)), name=name)
     if deadline is not None:
-        spec = msgspec.structs.replace(spec, deadline_us=line.at_us + v.duration("deadline", deadline))
+        spec = msgspec.structs.replace(spec, deadline_us=_deadline_us(deadline, clock_us))
     return Arrival(line.at_us, spec, truth)
+
+
+def _deadline_us(deadline: object, clock_us: int | None) -> int:
+    """Return when a job is needed: seconds from the file's beginning, or a time where the header has a clock."""
+    if not isinstance(deadline, str):
+        return v.duration("deadline", deadline)
+    if clock_us is None:
+        raise InputError("deadline", deadline, "seconds from the beginning, as the header has no clock")
+    return v.instant("deadline", deadline) - clock_us
 
 
 @lru_cache(REMEMBERED)
@@ -93,13 +102,14 @@ def _read(path: Path) -> Trace:
     if header.get("version") != VERSION:
         raise InputError("version", header.get("version"), f"this program reads version {VERSION}", place)
     nodes = header.get("fleet", {}).get("nodes", [])
+    clock_us = v.instant("clock", header["clock"]) if header.get("clock") else None
     return Trace(
-        "clearway", path, partial(_lines, path), _build,
+        "clearway", path, partial(_lines, path), partial(_build, clock_us=clock_us),
         nodes=tuple(node for raw in nodes for node in read_nodes(raw)),
         queues=tuple(map(read_queue, header.get("queues", []))),
         limits=tuple(map(read_limit, header.get("limits", []))),
         notes=tuple(str(header[word]) for word in ("title", "origin") if header.get(word)),
-        clock_us=v.instant("clock", header["clock"]) if header.get("clock") else None,
+        clock_us=clock_us,
     )  # fmt: skip
 
 

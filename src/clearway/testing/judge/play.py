@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import yaml
@@ -13,6 +12,8 @@ from clearway.sim.run import simulate
 from clearway.testing.judge.verdict import judge
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clearway.sim.run import Outcome
     from clearway.testing.judge.values import Raw
 

@@ -86,7 +86,9 @@ class World:
             for attempt in entry["attempts"]:
                 self._live[job, attempt["number"]] = list(self._read_tasks(job, attempt))
         self.held = [h for tasks in self._live.values() for h in tasks]
-        ends = [h.end for h in self.held if h.end < NEVER] + [moment(e["at"]) for e in self.shown]
+        ends = [h.end for h in self.held if h.end < NEVER] + [
+            moment(float(e["at"])) for e in self.shown
+        ]  # an event has a time
         self.until = span(scenario["until"]) if "until" in scenario else max(ends, default=0)
 
     def _read_machines(self) -> Iterator[tuple[str, Machine]]:

@@ -1,0 +1,1 @@
+"""Measures of this project on public data: `python -m benchmarks list`, `python -m benchmarks NAME [--json]`."""

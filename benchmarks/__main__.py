@@ -1,0 +1,45 @@
+"""The command line of the benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from benchmarks.registry import NAMES, load
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "workloads"
+
+
+def main() -> int:
+    """List the benchmarks, or run one."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("name", choices=("list", *NAMES))
+    parser.add_argument("--json", action="store_true", help="write one JSON document")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with the workloads [%(default)s]")
+    parser.add_argument("--only", action="append", help="only these parts of a benchmark")
+    args = parser.parse_args()
+    if args.name == "list":
+        for name in NAMES:
+            print(f"{name:10} {load(name).TITLE}")
+        return 0
+    if not args.data.is_dir():
+        parser.error(f"there is no folder {args.data}: name the workloads with --data DIR")
+    benchmark = load(args.name)
+    found = benchmark.run(args)
+    if args.json:
+        json.dump(found, sys.stdout, indent=2)
+        print()
+        return 0
+    for key, value in found.items():
+        print(f"{key:44} {_shown(value):>16}  {benchmark.KEYS.get(key, '')}")
+    return 0
+
+
+def _shown(value: object) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import clearway.sdk
+
+CPU_MS = 40  # of processor time, the interpreter's own start not counted
+TRIES = 5
+
+
+def _python(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_client_needs_the_standard_library_alone() -> None:
+    loaded = _python(
+        "import sys; before = set(sys.modules); import clearway.sdk.client; print(*set(sys.modules) - before)"
+    )
+    others = {name.partition(".")[0] for name in loaded.split()} - set(sys.stdlib_module_names)
+    assert others == {"clearway"}
+    rooms = {".".join(name.split(".")[:2]) for name in loaded.split() if name.startswith("clearway.")}
+    assert rooms == {"clearway.sdk", "clearway.config", "clearway.model"}
+
+
+def test_the_client_is_there_at_once() -> None:
+    code = "from time import process_time as t; a = t(); import clearway.sdk.client; print((t() - a) * 1000)"
+    assert min(float(_python(code)) for _ in range(TRIES)) < CPU_MS
+
+
+def test_the_public_surface_is_this() -> None:
+    assert sorted(clearway.sdk.__all__) == ["Client", "Job", "connect", "submit"]
+    public = [name for name in vars(clearway.sdk.Client) if not name.startswith("_")]
+    assert sorted(public) == [
+        "at", "cancel", "connect", "drain", "events", "job", "jobs", "logs", "nodes", "queues", "resume", "set_queue",
+        "shutdown", "status", "submit", "suspend", "wait", "why",
+    ]  # fmt: skip
+    handle = [name for name in vars(clearway.sdk.Job) if not name.startswith("_")]
+    assert sorted(handle) == ["cancel", "logs", "row", "state", "submit", "wait", "why"]
