@@ -76,6 +76,8 @@ def test_not_a_number_arrives_as_such_for_the_schema_to_refuse(tmp_path: Path) -
         ("{jobs: [{name: a}], fleet: {}}", "fleet"),
         ("!!python/object/apply:os.system [true]", "could not determine a constructor"),
         ("name: \x07", "special characters are not allowed"),
+        ("[" * 5000, "recursion"),
+        (f"{{name: a, gpus: {'9' * 5000}}}", "digits"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -187,10 +187,11 @@ def test_output_that_is_no_text_is_kept(place: Place) -> None:
 
 
 def test_a_child_without_environment_session_and_parents_is_ended_too(place: Place) -> None:
-    place.launch(1, "(env -i setsid sh -c 'echo $$ > child; while :; do /bin/sleep 0.1; done' &); exit 2")
-    child = place.number_in("child")
+    child = "env -i setsid sh -c 'echo $$ > new; /bin/mv new child; while :; do /bin/sleep 0.1; done'"
+    place.launch(1, f"({child} &); while [ ! -e child ]; do sleep 0.02; done; exit 2")
+    pid = place.number_in("child")
     assert place.talk.gone(task(1)).exit_code == 2
-    assert not lives(child)
+    assert not lives(pid)
 
 
 def test_a_tree_that_grows_while_it_is_killed_is_ended(place: Place) -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 TASKS = 600
 AT_ONCE = 32
 LEAST_PER_S = 40
-"""What even a busy machine must reach; an idle one of two cores reaches more than ten times as much."""
+"""What even a very busy machine must reach: a floor that catches a wait in the path, no measure of speed."""
 MOST_RUNNER_BYTES = 20 * 2**20
 
 

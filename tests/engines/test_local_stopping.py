@@ -71,7 +71,7 @@ def test_nothing_left_is_believed_after_several_looks_elsewhere(
     trees: MadeUp,
     stopper: Stopping,
     gone: list[Task],
-    mine: bool,
+    mine: bool,  # noqa: FBT001
     steady: bool,  # noqa: FBT001
 ) -> None:
     trees.steady = steady

@@ -1,4 +1,4 @@
-"""Random scenarios with faults, from a seed: fleets, jobs of all shapes, crashes, lost nodes, messages that come twice."""
+"""Random scenarios with faults, from a seed: jobs of all shapes, crashes, lost nodes, messages that come twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Words = dict[str, Any]
 
 def scenario(seed: int) -> Words:
     rng = Random(seed)
-    nodes = [{"name": f"n{i}", "gpus": rng.choice([1, 2, 4]), "cpus": 8} for i in range(rng.randint(1, 4))]
+    nodes: list[Words] = [{"name": f"n{i}", "gpus": rng.choice([1, 2, 4]), "cpus": 8} for i in range(rng.randint(1, 4))]
     jobs = [_job(rng, i) for i in range(rng.randint(1, 10))]
     return {
         "policy": {
@@ -50,7 +50,7 @@ _SOMETIMES: list[tuple[float, dict[str, list[Any]]]] = [
     (0.4, {"max_retries": [0, 1, 3], "retry_backoff": [0, 1, 20]}),
     (0.3, {"exit_code": [1, [1, 0], 0]}),
     (0.3, {"stop_time": [0, 1, 5]}),
-    (0.3, {"checkpoint": [{"every": 5}, {"every": 10, "write_time": 3}, {"on_stop": True}, {"every": 30, "on_stop": True}]}),
+    (0.3, {"checkpoint": [{"every": 5}, {"every": 10, "write_time": 3}, {"on_stop": True}]}),
     (0.2, {"time_limit": [5, 30, 60]}),
     (0.3, {"time_estimate": [5, 30, 60, 100]}),
     (0.15, {"cancel_after": [0, 3, 20, 70]}),
@@ -67,12 +67,16 @@ def _events(rng: Random, nodes: list[str], jobs: list[str]) -> list[Words]:
     for at in (rng.randint(0, 160) for _ in range(rng.choice([0, 1, 3, 8]))):
         found += _event(rng, at, rng.choice(nodes), rng.choice(jobs or [""]))
     found.sort(key=lambda e: float(e["at"]))
-    healed = [{kind: node} for kind in ("restore_network", "node_ready", "undrain") for node in nodes]
-    return found + [{"at": HEALED_AT, **e} for e in ({"start_controller": True}, *healed)]
+    healed: list[Words] = [{"start_controller": True}]
+    healed += [{kind: node} for kind in ("restore_network", "node_ready", "undrain") for node in nodes]
+    return found + [{"at": HEALED_AT, **e} for e in healed]
+
+
+_KINDS = ["node", "node", "node", "spot", "kill_controller", "kill_all", "cancel", "suspend", "again", "sick", "step"]
 
 
 def _event(rng: Random, at: int, node: str, job: str) -> list[Words]:
-    kind = rng.choice(["node", "node", "node", "spot", "kill_controller", "kill_all", "cancel", "suspend", "again", "sick", "step"])
+    kind = rng.choice(_KINDS)
     if kind == "node":
         faults = ["node_lost", "node_ready", "cut_network", "restore_network", "drain", "undrain"]
         return [{"at": at, rng.choice(faults): node}]

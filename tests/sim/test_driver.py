@@ -13,7 +13,7 @@ from clearway.model.events import ControllerStarted, Ended, Record
 from clearway.model.fleet import NodeSpec
 from clearway.model.ids import JobId
 from clearway.model.job import JobSpec
-from clearway.model.reasons import Code
+from clearway.model.reasons import Code, because
 from clearway.model.states import State
 from clearway.sim.driver import MAX_IDLE_STEPS, Driver
 from clearway.sim.engine import SimEngine
@@ -30,7 +30,9 @@ Line = tuple[int, JobSpec | Refuse, Truth]
 class Script:
     """A loop that answers submits with the next number, and records and asks for what it is told to."""
 
-    def __init__(self, answer: Callable[[Any], object] | None = None, wake: Callable[[int], int | None] | None = None) -> None:
+    def __init__(
+        self, answer: Callable[[Any], object] | None = None, wake: Callable[[int], int | None] | None = None
+    ) -> None:
         self.seen: list[tuple[float, list[str]]] = []
         self.records: list[Record] = []
         self._answer = answer or self._number
@@ -72,7 +74,9 @@ class Asks:
             driver.asks.append(cast("Any", self.left.pop(0)[1]))
 
 
-def driver(script: Script, arrivals: Iterable[Line], events: Asks | None = None, sink: list[Record] | None = None) -> Driver:
+def driver(
+    script: Script, arrivals: Iterable[Line], events: Asks | None = None, sink: list[Record] | None = None
+) -> Driver:
     engine = SimEngine(VirtualClock(), [NodeSpec("n1", gpus=1)], 30 * SECOND)
     into = [] if sink is None else sink
     return Driver(cast("World", script), engine, arrivals, into.extend, events)
@@ -132,8 +136,6 @@ def test_a_refused_submit_is_recorded_as_a_refusal() -> None:
 
 
 def test_what_was_refused_when_it_was_read_is_asked_to_be_recorded() -> None:
-    from clearway.model.reasons import because  # noqa: PLC0415  # only here
-
     script = Script()
     driver(script, [(SECOND, Refuse("a", because(Code.BAD_VALUE, rule="r")), Truth())]).run()
     assert script.seen == [(1.0, ["refuse a r"])]
@@ -161,11 +163,11 @@ def test_records_are_journaled_before_they_are_carried_out_and_ended_jobs_are_fo
     script, journal = Script(), list[Record]()
     played = driver(script, lines((1, "a"), (2, "b")), sink=journal)
     played.run(until_us=SECOND)
-    assert list(played.engine._truths) == [1]  # noqa: SLF001  # nothing else shows what is kept
+    assert list(played.engine._truths) == [1]  # nothing else shows what is kept
     script.records = [ControllerStarted(2), Ended(2, JobId(1), State.SUCCEEDED)]
     assert played.run() == 2 * SECOND
     assert journal == [ControllerStarted(2), Ended(2, JobId(1), State.SUCCEEDED)]
-    assert list(played.engine._truths) == [2]  # noqa: SLF001  # the same
+    assert list(played.engine._truths) == [2]  # the same
 
 
 def test_a_loop_that_asks_to_be_called_for_ever_is_found_out() -> None:

@@ -1,4 +1,4 @@
-"""What happens on simulated machines: run times, stops, checkpoints, faults, and what is reported of it."""
+"""What happens on simulated machines: run times, stops, faults, and what is reported of it."""
 
 from __future__ import annotations
 
@@ -6,71 +6,14 @@ from typing import Any
 
 import pytest
 
-from clearway.model.actions import Halt, Launch, Pause
+from clearway.model.actions import Launch
 from clearway.model.events import Grant, TaskRef
 from clearway.model.fleet import NodeSpec
-from clearway.model.ids import JobId, NodeId
-from clearway.model.job import Checkpoint, Demand, JobSpec, Role
-from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
-from clearway.sim.engine import KILLED, SimEngine
-from clearway.sim.heap import VirtualClock
+from clearway.model.ids import NodeId
+from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.sim.engine import KILLED
 from clearway.sim.truth import FULL, Truth
-
-SECOND = 1_000_000
-JOB = JobId(1)
-LEASE = 30 * SECOND
-
-
-class Lab:
-    """Machines n1 and n2 with an engine, and what it has told so far."""
-
-    def __init__(self, *nodes: NodeSpec) -> None:
-        self.clock = VirtualClock()
-        self.engine = SimEngine(self.clock, nodes or (NodeSpec("n1", gpus=4), NodeSpec("n2", gpus=4)), LEASE)
-        self.engine.open()
-        self.engine.reports()
-
-    def launch(self, spec: JobSpec, truth: Truth, *places: str, attempt: int = 1, devices: tuple[int, ...] = ()) -> None:
-        self.engine.know(JOB, truth)
-        self.engine.carry_out([
-            Launch(TaskRef(JOB, attempt, 0, i), spec, Grant(0, i, NodeId(0), devices or (i,), 1000), node, i, len(places))
-            for i, node in enumerate(places)
-        ])  # fmt: skip
-
-    def halt(self, *tasks: tuple[int, str], attempt: int = 1) -> None:
-        self.engine.carry_out([Halt(TaskRef(JOB, attempt, 0, i), node, "SIGTERM", 10 * SECOND) for i, node in tasks])
-
-    def pause(self, *tasks: tuple[int, str], paused: bool) -> None:
-        self.engine.carry_out([Pause(TaskRef(JOB, 1, 0, i), node, paused) for i, node in tasks])
-
-    def until(self, second: float) -> list[tuple[float, Report]]:
-        """Go on to a moment; return what was reported on the way, with its time."""
-        found: list[tuple[float, Report]] = []
-        end = round(second * SECOND)
-        while True:
-            self.engine.advance()
-            found += [(self.clock.now_us() / SECOND, r) for r in self.engine.reports()]
-            ahead = self.engine.ahead_us()
-            if ahead is None or ahead > end:
-                self.clock.move(end)
-                return found
-            self.clock.move(ahead)
-
-    def ends(self, second: float) -> list[tuple[float, int, int | None]]:
-        return [(at, r.task.index, r.exit_code) for at, r in self.until(second) if isinstance(r, TaskIsGone)]
-
-
-def job(tasks: int = 1, least: int | None = None, **words: Any) -> JobSpec:
-    return JobSpec("J", (Role(tasks=tasks, min_tasks=tasks if least is None else least, demand=Demand(gpus=1)),), **words)
-
-
-def every(seconds: int, write: int = 0, *, on_stop: bool = False, grace: int = 10) -> Checkpoint:
-    return Checkpoint(every_us=seconds * SECOND, write_time_us=write * SECOND, on_stop=on_stop, grace_us=grace * SECOND)
-
-
-def runs(*seconds: int, **truth: Any) -> Truth:
-    return Truth(tuple(s * SECOND for s in seconds), **truth)
-
+from tests.sim.lab import JOB, LEASE, SECOND, Lab, every, job, runs
 
 # --- run times ---------------------------------------------------------------------------------
 
@@ -244,116 +187,6 @@ def test_a_launch_on_a_node_that_is_not_there_comes_back_as_a_report() -> None:
     ((_, report),) = lab.until(0)
     assert isinstance(report, TaskIsGone)
     assert "n9" in report.error
-
-
-# --- checkpoints -------------------------------------------------------------------------------
-
-
-def resumed_at(points: Checkpoint, stop_at: float, *, lost: bool, runtime: int = 150, **truth: Any) -> float:
-    """Return how long attempt 2 runs after attempt 1 was stopped, or lost with its node, at a moment."""
-    lab = Lab()
-    words = runs(runtime, **truth)
-    lab.launch(job(checkpoint=points), words, "n1")
-    lab.until(stop_at)
-    if lost:
-        lab.engine.take_away("n1")
-    else:
-        lab.halt((0, "n1"))
-    lab.until(stop_at + 100)
-    begin = lab.clock.now_us()
-    lab.launch(job(checkpoint=points), words, "n2", attempt=2)
-    ((at, _, _),) = lab.ends(10_000)
-    return at - begin / SECOND
-
-
-@pytest.mark.parametrize("lost", [True, False])
-def test_without_checkpoints_all_work_is_lost(*, lost: bool) -> None:
-    assert resumed_at(Checkpoint(), 95, lost=lost) == 150
-
-
-@pytest.mark.parametrize("lost", [True, False])
-def test_the_newest_completed_checkpoint_counts(*, lost: bool) -> None:
-    assert resumed_at(every(30), 95, lost=lost) == 60
-    assert resumed_at(every(30), 29, lost=lost) == 150
-    assert resumed_at(every(30), 30, lost=lost) == 120
-
-
-@pytest.mark.parametrize("lost", [True, False])
-def test_a_checkpoint_that_is_not_written_to_its_end_does_not_count(*, lost: bool) -> None:
-    assert resumed_at(every(30, write=10), 95, lost=lost) == 90
-    assert resumed_at(every(30, write=10), 100, lost=lost) == 60
-    assert resumed_at(every(30, write=40), 95, lost=lost) == 120
-
-
-def test_one_more_is_written_on_an_ordered_stop_where_the_job_does_so() -> None:
-    points = Checkpoint(on_stop=True)
-    assert resumed_at(points, 95, lost=False) == 55
-    assert resumed_at(points, 95, lost=True) == 150
-    assert resumed_at(every(30, on_stop=True), 95, lost=True) == 60
-
-
-def test_a_last_checkpoint_that_does_not_fit_into_the_grace_is_lost() -> None:
-    assert resumed_at(every(30, write=10, on_stop=True, grace=10), 95, lost=False) == 55
-    assert resumed_at(every(30, write=11, on_stop=True, grace=10), 95, lost=False) == 90
-
-
-def test_writing_the_last_checkpoint_takes_its_time() -> None:
-    lab = Lab()
-    lab.launch(job(checkpoint=every(0, write=7, on_stop=True)), runs(100, stop_us=SECOND), "n1")
-    lab.until(20)
-    lab.halt((0, "n1"))
-    assert lab.ends(999) == [(27.0, 0, KILLED)]
-
-
-def test_what_earlier_attempts_saved_is_kept_by_later_ones() -> None:
-    lab = Lab()
-    points, truth = every(30), runs(100)
-    for attempt in (1, 2, 3):  # 30, then 5 more that no checkpoint holds, then 30 again
-        lab.launch(job(checkpoint=points), truth, "n1", attempt=attempt)
-        lab.until(lab.clock.now_us() / SECOND + (5 if attempt == 2 else 35))
-        lab.halt((0, "n1"), attempt=attempt)
-        lab.until(lab.clock.now_us() / SECOND)
-    begin = lab.clock.now_us() / SECOND
-    lab.launch(job(checkpoint=points), truth, "n1", attempt=4)
-    assert [at - begin for at, _, _ in lab.ends(999)] == [40.0]
-
-
-def test_checkpoints_are_written_in_running_time() -> None:
-    lab = Lab()
-    spec, truth = job(checkpoint=every(30)), runs(100)
-    lab.launch(spec, truth, "n1")
-    lab.until(20)
-    lab.pause((0, "n1"), paused=True)
-    lab.until(50)
-    lab.pause((0, "n1"), paused=False)
-    lab.until(70)  # 40 s of running time
-    lab.halt((0, "n1"))
-    lab.until(70)
-    lab.launch(spec, truth, "n1", attempt=2)
-    assert [at for at, _, _ in lab.ends(999)] == [140.0]
-
-
-def test_a_checkpoint_of_an_elastic_job_holds_the_work_of_that_moment() -> None:
-    lab = Lab()
-    spec, truth = job(2, 1, checkpoint=every(30, write=5)), runs(100)
-    lab.launch(spec, truth, "n1", "n1")
-    lab.until(20)  # 40 of 200
-    lab.halt((1, "n1"))
-    lab.until(34)  # a checkpoint at 30 would hold 50, but is not complete
-    lab.until(36)
-    lab.halt((0, "n1"))
-    lab.until(36)
-    lab.launch(spec, truth, "n1", attempt=2)
-    assert [at for at, _, _ in lab.ends(999)] == [36.0 + 150.0]
-
-
-def test_what_is_known_of_a_job_that_is_over_is_forgotten() -> None:
-    lab = Lab()
-    lab.launch(job(checkpoint=every(1)), runs(5), "n1")
-    lab.until(5)
-    lab.engine.forget(JOB)
-    lab.launch(job(checkpoint=every(1)), runs(5), "n1", attempt=2)
-    assert [at for at, _, _ in lab.ends(999)] == [10.0]
 
 
 # --- machines ----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from starlette.concurrency import run_in_threadpool
+
 from clearway.api.problems import HttpFault
 from clearway.model.errors import InputError
 
@@ -19,7 +21,8 @@ async def read_json(request: Request) -> Any:  # noqa: ANN401  whatever was sent
     key that stands twice. NaN and infinities come through as numbers: the rule of their field refuses them.
     """
     _check_type(request)
-    return decode(await _bytes(request, request.app.state.body_limit))
+    content = await _bytes(request, request.app.state.body_limit)
+    return await run_in_threadpool(decode, content)
 
 
 def decode(content: bytes) -> Any:  # noqa: ANN401

@@ -94,7 +94,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 18  # noqa: PLR2004  fits 64 bits
 
 
-def _desk(request: Request) -> Desk:
+async def _desk(request: Request) -> Desk:
     """Return the desk, after refusing query words that the route does not know."""
     known = _query_words(request.scope["route"].dependant)
     for word in request.query_params:
@@ -109,12 +109,12 @@ def _query_words(dependant: Dependant) -> set[str]:
     return own.union(*map(_query_words, dependant.dependencies))
 
 
-def _job(request: Request) -> JobId:
+async def _job(request: Request) -> JobId:
     desk: Desk = request.app.state.desk
     return desk.job_id(unquote(request.path_params["ref"], errors="replace"))
 
 
-def _node(request: Request) -> str:
+async def _node(request: Request) -> str:
     return unquote(request.path_params["node"], errors="replace")
 
 

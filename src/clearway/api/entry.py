@@ -29,17 +29,18 @@ def read_jobs(desk: Desk, raw: object) -> tuple[JobSpec, ...]:
     jobs = raw.get("jobs")
     if not isinstance(jobs, list) or not jobs:
         raise InputError("jobs", jobs, "a list of one job or more")
-    return tuple(_read_one(desk, i, words) for i, words in enumerate(jobs))
+    own = {"user": desk.login, "workdir": str(Path.home())}
+    return tuple(_read_one(desk, own, i, words) for i, words in enumerate(jobs))
 
 
-def _read_one(desk: Desk, index: int, words: object) -> JobSpec:
+def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object) -> JobSpec:
     place = f"jobs[{index}]"
     if not isinstance(words, dict):
         raise InputError("jobs", words, "each job is a map of words", place)
     if "pin" in words:
         raise UnknownWordError.of("pin", JOB_WORDS, place)  # a scenario's word: here the policy places
     try:
-        defaults = {**_own_defaults(desk), **queue_defaults(desk.board.queues, words.get("queue"))}
+        defaults = {**own, **queue_defaults(desk.board.queues, words.get("queue"))}
         return _checked(read_job(words, defaults))
     except InputError as error:
         raise error.at(f"{place}, {error.place}" if error.place else place) from None
@@ -51,10 +52,6 @@ def _checked(spec: JobSpec) -> JobSpec:
     if not spec.workdir.startswith("/"):
         raise InputError("workdir", spec.workdir, "a whole path: the controller runs in another directory")
     return spec
-
-
-def _own_defaults(desk: Desk) -> dict[str, Any]:
-    return {"user": desk.login, "workdir": str(Path.home())}
 
 
 def queue_defaults(queues: Mapping[str, QueueRow], queue: object) -> dict[str, Any]:

@@ -55,12 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             settings = load_settings(home, given.options)
             _write_log(home, settings.log_size)
             return _run(settings)
-    except ClearwayError as error:
+    except (ClearwayError, OSError) as error:
         print(f"clearway: {error}", file=sys.stderr)  # noqa: T201  what whoever starts it shows
         return _exit_code(error)
 
 
-def _exit_code(error: ClearwayError) -> int:
+def _exit_code(error: Exception) -> int:
     if isinstance(error, InputError):
         return EXIT_BAD_SETTING
     return EXIT_STORE if isinstance(error, StoreError) else 1

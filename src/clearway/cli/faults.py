@@ -71,7 +71,10 @@ _KINDS = (
 
 
 def guarded(run: Callable[[], object], args: Sequence[str] | None) -> NoReturn:
-    """Call `run` and exit with what it returns, or say its error on stderr and exit with the error's number."""
+    """Call `run` and exit with what it returns, or say its error on stderr and exit with the error's number.
+
+    Commands say their own errors; what is left is what is wrong before one has begun, so `args` are looked at.
+    """
     words = list(sys.argv[1:] if args is None else args)
     as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
     sys.exit(_outcome(run, as_json=as_json))

@@ -44,6 +44,7 @@ COMMANDS = dict(
         _in(_PROOF, "simulate", "Run a scenario in virtual time and show what happened."),
         _in(_PROOF, "test", "Judge scenarios: does what they expect come true?"),
         _in(_PROOF, "replay", "Run a recorded workload under several policies, side by side."),
+        _in(_PROOF, "history", "Take the jobs of a controller out as a workload for replay."),
         _in(_MORE, "completion", "Print the completion script of a shell."),
         _in(_MORE, "help", "Explain a command, or a subject such as exit-codes."),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clearway.model.errors import InputError, NotYetError
+from clearway.model.errors import ClearwayError, InputError, NotYetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,6 +67,8 @@ def judged(path: Path) -> Verdict:
         broken += same(scenario.raw, _played_raw)
     except InputError as error:
         broken, refused = [], error
+    except ClearwayError as error:  # a defect of ours; the other scenarios are judged nevertheless
+        broken, refused = [f"it cannot be played to its end: {error}"], None
     return Verdict(path, tuple(broken), refused, monotonic() - began)
 
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clearway.cli import faults
 from clearway.cli.shown import plain
+from clearway.model.errors import ClearwayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +67,11 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., int | None]],
         @functools.wraps(function)
         def call(*, home: Path | None, as_json: bool, **own: object) -> int | None:
             outer = click.get_current_context().find_object(Shell) or Shell()
-            return function(Shell(home or outer.home, as_json or outer.as_json), **own)
+            shell = Shell(home or outer.home, as_json or outer.as_json)
+            try:
+                return function(shell, **own)
+            except ClearwayError as error:
+                return faults.say(error, as_json=shell.as_json)
 
         made: click.Command = click.command(name, click.Command, **settings)(shared_options(call))
         return made

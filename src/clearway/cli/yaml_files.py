@@ -76,5 +76,5 @@ def parse(text: str, place: str) -> list[object]:
         line = text.splitlines()[mark.line : mark.line + 1] if mark else []
         where = f"{place}, line {mark.line + 1}" if mark else place
         raise InputError("YAML", line[0].strip() if line else "", str(error.problem), where) from None
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError("YAML", place, str(error).splitlines()[0], place) from None

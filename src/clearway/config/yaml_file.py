@@ -1,7 +1,12 @@
-"""Reading YAML as files of ours are read: a key stands once, and what is wrong names its place."""
+"""YAML as Clearway reads it: plain data, each key once, and no small text that unfolds into a large one.
+
+It is the core schema of YAML 1.2: `no`, `1:30` and a date stay the text that they look like.
+"""
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import TYPE_CHECKING, Any
 
 from clearway.model.errors import InputError
@@ -9,9 +14,26 @@ from clearway.model.errors import InputError
 if TYPE_CHECKING:
     from pathlib import Path
 
+MAX_CHARS = 64 * 2**20  # a million jobs; more is a workload file
+MAX_VALUES = 20 * 10**6  # what anchors may unfold into: about as much as MAX_CHARS can spell out
+MAX_DEPTH = 100  # deeper than any word nests, and far from the interpreter's own limit
+
+_SCALARS = (
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
+    ("int", r"[-+]?[0-9]+", list("-+0123456789")),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        list("-+.0123456789"),
+    ),
+    ("merge", r"<<", ["<"]),
+)
+"""What a plain scalar means: tag, pattern, first characters."""
+
 
 def read_yaml(path: Path) -> object:
-    """Return the content of a YAML file. Raises InputError for what is no YAML, or has a key twice."""
+    """Return the content of a YAML file of one document. Raises InputError for what cannot be read as such."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -20,42 +42,78 @@ def read_yaml(path: Path) -> object:
 
 
 def parse_yaml(text: str, place: str) -> object:
-    """Return the content of a YAML text; `place` is named in errors."""
+    """Return the content of a YAML text of at most one document; None for none. `place` is named in errors."""
+    found = parse_documents(text, place)
+    if len(found) > 1:
+        raise InputError("yaml", f"{len(found)} documents", "one document", place)
+    return found[0] if found else None
+
+
+def parse_documents(text: str, place: str) -> list[object]:
+    """Return the documents of a YAML text, empty ones left out. Raises InputError naming `place` and the line."""
     import yaml  # noqa: PLC0415  a controller without a settings file does not pay for it
 
+    if len(text) > MAX_CHARS:
+        raise InputError("yaml", f"{len(text)} characters", f"at most {MAX_CHARS} characters", place)
     try:
-        return yaml.load(text, Loader=_strict_loader())  # noqa: S506  a safe loader, made stricter
+        return list(_documents(_loader()(text), place))
     except yaml.YAMLError as error:
-        raise InputError("yaml", _where(error), f"well-formed YAML: {_problem(error)}", place) from error
-    except (RecursionError, ValueError) as error:  # deeply nested, or a number or date that is none
-        raise InputError("yaml", text[:40], f"well-formed YAML: {error}", place) from error
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the text"
+        raise InputError("yaml", where, f"well-formed YAML: {problem or error}", place) from None
+    except ValueError as error:  # a number that has too many digits to be one
+        raise InputError("yaml", text[:40], f"well-formed YAML: {error}", place) from None
 
 
-def _where(error: Any) -> str:  # noqa: ANN401  a YAMLError may carry a mark or not
-    mark = getattr(error, "problem_mark", None)
-    return f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the text"
+def _documents(loader: Any, place: str) -> Any:  # noqa: ANN401  yaml's loaders are made while the program runs
+    while loader.check_node():
+        node = loader.get_node()
+        _measure(node, place, {}, 0)
+        found = loader.construct_document(node)
+        if found is not None:
+            yield found
 
 
-def _problem(error: Any) -> str:  # noqa: ANN401
-    return str(getattr(error, "problem", None) or error)
+def _measure(node: Any, place: str, known: dict[int, int], depth: int) -> int:  # noqa: ANN401
+    """Return how many values a node has with all anchors written out, looking at each node once."""
+    if depth > MAX_DEPTH:
+        raise _refusal(node, "..", f"at most {MAX_DEPTH} levels, and nothing that contains itself", place)
+    if node.id == "scalar":
+        return 1
+    if id(node) not in known:
+        if node.id == "mapping":
+            _check_keys(node, place)
+        parts = [value for _, value in node.value] if node.id == "mapping" else node.value
+        known[id(node)] = 1 + sum(_measure(part, place, known, depth + 1) for part in parts)
+    if known[id(node)] > MAX_VALUES:
+        raise _refusal(node, known[id(node)], f"at most {MAX_VALUES} values with all anchors written out", place)
+    return known[id(node)]
 
 
-def _strict_loader() -> Any:  # noqa: ANN401  yaml's loaders are not typed by name
+def _check_keys(node: Any, place: str) -> None:  # noqa: ANN401
+    seen = set()
+    for key, _ in node.value:
+        if key.id != "scalar":
+            raise _refusal(key, "..", "a key is a text or a number", place)
+        if key.value in seen and not key.tag.endswith(":merge"):
+            raise _refusal(key, key.value, "a key stands once in a map, this one stands twice", place)
+        seen.add(key.value)
+
+
+def _refusal(node: Any, value: object, rule: str, place: str) -> InputError:  # noqa: ANN401
+    return InputError("yaml", value, rule, f"{place}, line {node.start_mark.line + 1}")
+
+
+@functools.cache
+def _loader() -> Any:  # noqa: ANN401
     import yaml  # noqa: PLC0415
 
-    class Strict(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # the fast one where it is built
-        """A safe loader that refuses a key given twice."""
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # in C where it is built
+        """A safe loader with a table of its own of what a plain scalar means."""
 
-    def mapping(loader: Any, node: Any) -> dict[Any, Any]:  # noqa: ANN401
-        loader.flatten_mapping(node)
-        pairs = loader.construct_pairs(node, deep=True)
-        found: dict[Any, Any] = {}
-        for (key, value), (key_node, _) in zip(pairs, node.value, strict=True):
-            if not isinstance(key, str | int | float | bool | None) or key in found:
-                problem = f"key {key!r} stands twice or is no text"
-                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
-            found[key] = value
-        return found
+        yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  PyYAML's own table
 
-    Strict.add_constructor("tag:yaml.org,2002:map", mapping)
-    return Strict
+    for tag, pattern, first in _SCALARS:
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"(?:{pattern})\Z"), first)
+    Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node)))
+    return Loader

@@ -140,6 +140,10 @@ class Board:
                 self._books.hold(record)
                 started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
                 self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
+            case ev.Resized():
+                self._books.more(record)
+                kept = tuple(grant for grant in row.grants if grant not in record.less)
+                self._put(replace(row, grants=kept + record.more))
             case ev.Stopping():
                 self._put(replace(row, state=State.STOPPING))
             case ev.Paused():

@@ -52,6 +52,12 @@ class Books:
         for grant in record.grants:
             self._change(record.job, grant, 1)
 
+    def more(self, record: ev.Resized) -> None:
+        """Take in further grants of an attempt; those that it gives back are held until they are free."""
+        for grant in record.more:
+            self._held[record.job][grant.role, grant.index] = grant
+            self._change(record.job, grant, 1)
+
     def all_up(self, task: TaskRef) -> bool:
         """One more task is up: say whether all of its attempt have been."""
         to_come_up = self._to_come_up.get(task.job, set())

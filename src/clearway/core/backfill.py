@@ -8,7 +8,7 @@ room beside it (EASY; Lifka 1995, "The ANL/IBM SP scheduling system").
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clearway.core.draft import Draft
-    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.line import Key, WaitClass, Waiting
     from clearway.core.view import View
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
@@ -34,13 +34,27 @@ if TYPE_CHECKING:
 FIRST_LOOK, LOOK_FURTHER = 32, 8  # most promises fall on one of the next ends: look there first, then further
 
 
+class Active(NamedTuple):
+    """A promise of this cycle, the job it is made to, and that job's place in the order."""
+
+    promise: Reservation
+    cls: WaitClass
+    waiting: Waiting
+    key: Key
+
+
 class Promises:
     """The reservations of one cycle, in the order of their jobs."""
 
     def __init__(self, view: View, draft: Draft, now_us: int) -> None:
-        """Begin a cycle without promises; those of the last cycle are taken up as their jobs are come to."""
+        """Begin a cycle with what is being cleared for jobs; other promises are taken up as their jobs are come to."""
         self.view, self.draft, self.now_us = view, draft, now_us
-        self.active: list[tuple[Reservation, WaitClass, Waiting]] = []
+        self.active: list[Active] = []
+        for promise in view.reservations.values():
+            if promise.held and self._still_clearing(promise):
+                waiting = view.line.member(promise.job)
+                cls = view.line.classes[waiting.cls]
+                self.active.append(Active(promise, cls, waiting, view.turn_key(cls, waiting)))
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
         self._table: Table | None = None
         self._any_started = False
@@ -51,29 +65,61 @@ class Promises:
     def _end_us(self, waiting: Waiting) -> int:
         return min(self.now_us + waiting.estimate_us, NEVER)
 
-    def binding(self, waiting: Waiting) -> bool:
-        """Return whether a job, started now, would still run when a promise falls due."""
-        end = self._end_us(waiting)
-        return any(promise.start_us < end for promise, _, _ in self.active)
+    def _still_clearing(self, promise: Reservation) -> bool:
+        """Return whether someone on a place that is being cleared is still there."""
+        view = self.view
+        for node in sorted({grant.node for grant in promise.grants}):
+            for job in sorted(view.ledger.on_node[node]):
+                running = view.running.get(job)
+                if running is not None and (running.stopping or running.leaving):
+                    return True
+        return False
 
-    def guard(self, waiting: Waiting) -> Allowed:
-        """Return the check that a task drafted on a node leaves room for what is promised there."""
+    def clearing(self, job: JobId) -> bool:
+        """Return whether a place is being cleared for a job."""
+        return any(one.promise.job == job and one.promise.held for one in self.active)
+
+    def hold(self, cls: WaitClass, waiting: Waiting, key: Key, grants: tuple[Grant, ...]) -> None:
+        """Keep a place for a job while those who stand there are stopped."""
+        self.active.insert(0, Active(Reservation(waiting.job, self.now_us, grants, held=True), cls, waiting, key))
+
+    def _due(self, waiting: Waiting, key: Key) -> list[Active]:
+        """Return the promises that a job must not touch: due before its end, and not made to a weaker job."""
         end = self._end_us(waiting)
-        due = [promise for promise, _, _ in self.active if promise.start_us < end]
+        return [
+            one
+            for one in self.active
+            if one.promise.start_us < end and one.waiting is not waiting and not (one.promise.held and key < one.key)
+        ]
+
+    def binding(self, waiting: Waiting, key: Key) -> bool:
+        """Return whether a job, started now, would still run when a promise falls due."""
+        return bool(self.active) and bool(self._due(waiting, key))
+
+    def guard(self, waiting: Waiting, key: Key) -> Allowed:
+        """Return the check that a task drafted on a node leaves room for what is promised there."""
+        due = self._due(waiting, key)
 
         def allowed(node: NodeId) -> bool:
-            return all(self._beside(promise, node) for promise in due)
+            return all(self._beside(one, node) for one in due)
 
         return allowed
 
-    def _beside(self, promise: Reservation, node: NodeId) -> bool:
-        mine = [grant for grant in promise.grants if grant.node == node]
+    def guard_all(self) -> Allowed:
+        """Return the check that a task that may stay for ever leaves room for every promise."""
+
+        def allowed(node: NodeId) -> bool:
+            return all(self._beside(one, node) for one in self.active)
+
+        return allowed
+
+    def _beside(self, one: Active, node: NodeId) -> bool:
+        mine = [grant for grant in one.promise.grants if grant.node == node]
         if not mine:
             return True
         mark = self.draft.mark()
-        self._free_until(node, promise.start_us)
-        cls = next(cls for other, cls, _ in self.active if other is promise)
-        fits = all(self._take_again(node, cls, grant.role) for grant in mine)
+        self._free_until(node, one.promise.start_us)
+        fits = all(self._take_again(node, one.cls, grant.role) for grant in mine)
         self.draft.undo(mark)
         return fits
 
@@ -93,40 +139,42 @@ class Promises:
         view = self.view
         for job in sorted(view.ledger.on_node[node]):
             expected = view.ends.jobs.get(job)
-            if expected is None or expected.end_us > moment_us:
-                continue
-            for one in view.ledger.holdings[job]:
-                if one.grant.node == node:
+            over = expected is not None and expected.end_us <= moment_us
+            leaving = view.running[job].leaving if job in view.running else ()
+            for one in view.ledger.holdings[job] if over or leaving else ():
+                if one.grant.node == node and (over or (one.grant.role, one.grant.index) in leaving):
                     self.draft.give(one.grant, one.demand)
 
-    def started(self) -> None:
+    def started(self, job: JobId) -> None:
         """Take note of a start in this cycle: what was worked out about later moments no longer holds."""
         self._table = None
         self._any_started = True
+        if self.active:
+            self.active = [one for one in self.active if one.promise.job != job]
 
     def passed(self) -> tuple[str, int] | None:
         """Return whom a job that starts now passes, and when that one is promised to start."""
         if not self.active:
             return None
-        promise, _, first = self.active[0]
-        return first.spec.name, promise.start_us
+        first = self.active[0]
+        return first.waiting.spec.name, first.promise.start_us
 
-    def in_the_way(self, waiting: Waiting) -> Reason | None:
+    def in_the_way(self, waiting: Waiting, key: Key) -> Reason | None:
         """Return the promise that keeps a job with room now from starting."""
-        end = self._end_us(waiting)
-        for promise, _, other in self.active:
-            if promise.start_us < end:
-                node = self.view.ledger.specs[promise.grants[0].node].name
-                return because(Code.RESERVATION, first=other.spec.name, start_us=promise.start_us, node=node)
+        for one in self._due(waiting, key):
+            node = self.view.ledger.specs[one.promise.grants[0].node].name
+            return because(Code.RESERVATION, first=one.waiting.spec.name, start_us=one.promise.start_us, node=node)
         return None
 
     # --- promising -----------------------------------------------------------------------------
 
-    def reserve(self, cls: WaitClass, waiting: Waiting) -> bool:
+    def reserve(self, cls: WaitClass, waiting: Waiting, key: Key) -> bool:
         """See that a blocked job is protected: by a promise of its own, or because others before it hold its pool.
 
         False: no moment can be promised (nobody knows when capacity comes back), so its nodes must be barred.
         """
+        if self.clearing(waiting.job):
+            return True
         pool = pool_mask(cls)
         if not (pool & ~self._owned).any():
             return True
@@ -134,18 +182,20 @@ class Promises:
         promise = self._keep_or_make(cls, waiting)
         if promise is None:
             return False
-        self.active.append((promise, cls, waiting))
+        self.active.append(Active(promise, cls, waiting, key))
         return True
 
     def _keep_or_make(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Keep the last cycle's promise while it can be kept and nothing earlier came up."""
         old = self.view.reservations.get(waiting.job)
+        if old is not None and old.held:
+            old = None
         if old is not None and not self._gained and not self._any_started and old.start_us > self.now_us:
             return old
         if old is None or not self._holds(old, cls):
             return self._earliest(cls, waiting)
         if old.start_us <= self.now_us:
-            timeout = self.view.reservation_timeout_us
+            timeout = self.view.rules.reservation_timeout_us
             late = timeout is not None and self.now_us >= old.start_us + timeout
             return (self._earliest(cls, waiting) or old) if late else old
         if not self._sooner_on(cls, old.start_us):
@@ -187,7 +237,7 @@ class Promises:
         return fits
 
     def _promised(self, node: NodeId) -> bool:
-        return any(grant.node == node for promise, _, _ in self.active for grant in promise.grants)
+        return any(grant.node == node for one in self.active for grant in one.promise.grants)
 
     def _earliest(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Return the first moment at which a job finds a place, with that place; None if none is known."""
@@ -214,7 +264,7 @@ class Promises:
         return None
 
     def _barred_by_promises(self) -> NDArray[np.bool_] | None:
-        nodes = [grant.node for promise, _, _ in self.active for grant in promise.grants]
+        nodes = [grant.node for one in self.active for grant in one.promise.grants]
         if not nodes:
             return None
         barred = np.zeros(self.view.ledger.count, np.bool_)
@@ -256,7 +306,7 @@ class Promises:
 
     def changes(self) -> list[Reserved]:
         """Return the promises that are new, other than before, or over."""
-        now: dict[JobId, Reservation] = {promise.job: promise for promise, _, _ in self.active}
+        now: dict[JobId, Reservation] = {one.promise.job: one.promise for one in self.active}
         before = self.view.reservations
         over = [Reserved(self.now_us, job, 0, ()) for job in sorted(before.keys() - now.keys())]
-        return over + [Reserved(self.now_us, p.job, p.start_us, p.grants) for p in now.values() if before.get(p.job) != p]
+        return over + [Reserved(self.now_us, p.job, p.start_us, p.grants, p.held) for p in now.values() if before.get(p.job) != p]

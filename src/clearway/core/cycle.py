@@ -18,12 +18,17 @@ import numpy as np
 from clearway.core import explain
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
+from clearway.core.grow import grow
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, place
-from clearway.model.events import ClassWaits, Decided, Started
+from clearway.core.preempt import Clearing, Search
+from clearway.model.events import ClassWaits, Decided, Resized, Started, Stopping
 from clearway.model.reasons import Code, Reason, because
+from clearway.model.states import End
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from clearway.core.ledger import Held
@@ -43,10 +48,14 @@ class Turn(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What should happen now, as records. Its starts are counted in the view's books already."""
+    """What should happen now, as records. Its starts are counted in the view's books already.
+
+    `next_us`: when to decide again even if nothing happens, because someone is protected no longer.
+    """
 
     view: View
     records: list[Decided]
+    next_us: int | None = None
 
     def drop(self) -> None:
         """Take the starts out of the books again: nothing of this plan is to happen."""
@@ -70,6 +79,8 @@ def wake(view: View) -> None:
         view.line.wake_passed_over()
     if view.ledger.gained:
         view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger)
+    if view.victims_changed and view.rules.preempt:
+        view.line.wake_without_room()
 
 
 class _Cycle:
@@ -82,74 +93,87 @@ class _Cycle:
         self.pools: set[int] = set()
         self.first: Waiting | None = None
         self.started: set[JobId] = set()
+        self.next_us: int | None = None
+        self.turns: list[Turn] = []
 
     def run(self) -> Plan:
         wake(self.view)
-        line, ledger = self.view.line, self.view.ledger
-        line.sort_into_pools(ledger)
+        view = self.view
+        view.order_queues(self.now_us)
+        view.line.sort_into_pools(view.ledger)
         self._in_order()
         self._explain_new()
+        self.plan += grow(view, self.draft, self.promises, self.barred, self.now_us)
         self.plan += self.promises.changes()
-        ledger.trim()
-        return Plan(self.view, self.plan)
+        view.ledger.trim()
+        return Plan(view, self.plan, self.next_us)
 
     def _in_order(self) -> None:
         line = self.view.line
-        turns = [Turn(line.classes[number].entries[0][0], number, 0) for number in line.awake]
-        turns += [Turn(*heads[0], 0) for heads in line.blocking.values() if heads]
+        turns = [self._turn(line.classes[number], 0) for number in line.awake]
+        turns += [self._turn(line.classes[heads[0][1]], 0) for heads in line.blocking.values() if heads]
+        self.turns = turns
         heapq.heapify(turns)
         while turns:
             turn = heapq.heappop(turns)
-            follower = self._take_turn(line.classes[turn.cls], turn.position)
-            if follower is not None:
-                heapq.heappush(turns, follower)
+            cls = line.classes[turn.cls]
+            if self.view.moving_order and (now := self._turn(cls, turn.position)).key > turn.key:
+                heapq.heappush(turns, now)
+                continue
+            position = self._take_turn(cls, turn.position, turn.key)
+            if position is not None and position < len(cls.entries):
+                heapq.heappush(turns, self._turn(cls, position))
             if self.barred is not None and self.barred.all():
                 break
 
-    def _take_turn(self, cls: WaitClass, position: int) -> Turn | None:
-        """Start the job whose turn it is, or see to what it is owed; return the class's next turn in this cycle."""
-        waiting = cls.at(position)
-        if waiting is None:
-            return None
+    def _turn(self, cls: WaitClass, position: int) -> Turn:
+        waiting = cls.jobs[cls.entries[position][1]]
+        return Turn(self.view.turn_key(cls, waiting), cls.id, position)
+
+    def _take_turn(self, cls: WaitClass, position: int, key: Key) -> int | None:
+        """Start the job whose turn it is, or see to what it is owed; return the class's next position in this cycle."""
+        waiting = cls.jobs[cls.entries[position][1]]
         if cls.mode in BLOCKING:
-            self._owe(cls, waiting)
+            self._owe(cls, waiting, key)
             return None
         limit = self.view.queues.held_back(waiting.spec)
         if limit is not None:
             self._limited(cls, limit)
             return None
-        held = self._place(cls, waiting)
+        held = self._place(cls, waiting, key)
         if held is not None:
             self._start(waiting, held)
-            return self._turn(cls, position + 1)
-        return self._failed(cls, waiting, position)
-
-    def _turn(self, cls: WaitClass, position: int | None) -> Turn | None:
-        if position is None or position >= len(cls.entries):
-            return None
-        return Turn(cls.entries[position][0], cls.id, position)
+            return position + 1
+        return self._failed(cls, waiting, position, key)
 
     # --- starting ------------------------------------------------------------------------------
 
-    def _place(self, cls: WaitClass, waiting: Waiting) -> list[Held] | None:
-        allowed = self.promises.guard(waiting) if self.promises.binding(waiting) else anywhere
+    def _place(self, cls: WaitClass, waiting: Waiting, key: Key) -> list[Held] | None:
+        allowed = self.promises.guard(waiting, key) if self.promises.binding(waiting, key) else anywhere
         return place(self.view, cls, waiting, self.draft, self.barred, allowed)
 
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
         self.draft.keep()
         self.view.count_start(waiting.job, waiting.spec, held, self.now_us)
         self.started.add(waiting.job)
-        self.promises.started()
+        self.promises.started(waiting.job)
+        if waiting.job in self.view.reservations:
+            # its promise is over: those whom it kept from starting have another chance
+            for cls in self.view.line.wake_passed_over():
+                heapq.heappush(self.turns, self._turn(cls, 0))
         grants = tuple([one.grant for one in held])
-        self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(held)))
+        self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(waiting, held)))
 
-    def _cause(self, held: list[Held]) -> Reason:
+    def _cause(self, waiting: Waiting, held: list[Held]) -> Reason:
         specs = self.view.ledger.specs
         if len(held) == 1:
             shown = specs[held[0].grant.node].name
         else:
             nodes = list(dict.fromkeys([specs[one.grant.node].name for one in held]))
             shown = ", ".join(nodes[:SHOWN_NODES]) + (", .." if len(nodes) > SHOWN_NODES else "")
+        heir = waiting.candidate
+        if heir.heir_of:
+            return because(Code.INHERITED, nodes=shown, priority=heir.priority, first=heir.heir_of)
         passed = self.promises.passed()
         if passed is None:
             return Reason(Code.PLACED, (("nodes", shown),))
@@ -162,68 +186,112 @@ class _Cycle:
         self.view.line.sleep(cls, Mode.LIMITED)
         cls.limited_by = (str(limit.get("queue") or limit.get("limit")),)
 
-    def _failed(self, cls: WaitClass, waiting: Waiting, position: int) -> Turn | None:
+    def _failed(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
         """See why a job found no place: the fleet cannot hold it, there is no room, or others go first."""
         line = self.view.line
         if _cannot(cls):
             self._waits(cls, None, never=True)
             line.sleep(cls, Mode.CANNOT)
             return None
-        if not self._has_room(cls, waiting):
-            self._waits(cls, None)
-            line.sleep(cls, Mode.NO_ROOM)
-            self._owe(cls, waiting)
+        if not self._has_room(cls, waiting, key):
+            self._no_room(cls, waiting, key)
             return None
-        promise = self.promises.in_the_way(waiting) if self.barred is None else None
+        promise = self.promises.in_the_way(waiting, key) if self.barred is None else None
         if promise is None:
-            self._waits(cls, because(Code.BEHIND, first=self.first.spec.name if self.first else ""))
-            self._owe(cls, waiting)
+            self._waits(cls, self._behind())
+            self._owe(cls, waiting, key)
             return None
-        return self._passed_over(cls, waiting, position, promise)
+        return self._passed_over(cls, waiting, position, key, promise)
 
-    def _passed_over(self, cls: WaitClass, waiting: Waiting, position: int, promise: Reason) -> Turn | None:
+    def _behind(self) -> Reason:
+        return because(Code.BEHIND, first=self.first.spec.name if self.first else "")
+
+    def _no_room(self, cls: WaitClass, waiting: Waiting, key: Key) -> None:
+        """Make room by stopping others, where the policy allows; else the class sleeps until something comes free."""
+        if self.promises.clearing(waiting.job):
+            self._waits(cls, because(Code.CLEARING))
+        elif not self.view.rules.preempt:
+            self._waits(cls, None)
+        else:
+            search = Search(self.view, cls, waiting, self.now_us)
+            clearing = search.best()
+            if clearing is not None:
+                self._clear(cls, waiting, key, clearing)
+                return
+            self._soonest(search.next_us)
+            self._waits(cls, None, refusals=search.refusals)
+        self.view.line.sleep(cls, Mode.NO_ROOM)
+        self._owe(cls, waiting, key)
+
+    def _soonest(self, moment_us: int | None) -> None:
+        if moment_us is not None:
+            self.next_us = moment_us if self.next_us is None else min(self.next_us, moment_us)
+
+    def _clear(self, cls: WaitClass, waiting: Waiting, key: Key, clearing: Clearing) -> None:
+        """Order a place to be cleared, and keep it for the job."""
+        for unit in clearing.units:
+            first, priority = waiting.spec.name, waiting.candidate.priority
+            cause = because(Code.PREEMPTED, first=first, cause=unit.cause, priority=priority, lost=unit.lost)
+            running = self.view.running[unit.job]
+            if unit.whole:
+                self.plan.append(Stopping(self.now_us, unit.job, running.attempt, End.PREEMPTED, cause))
+                running.stopping = True
+            else:
+                less = tuple(one.grant for one in unit.held)
+                self.plan.append(Resized(self.now_us, unit.job, running.attempt, cause, less=less))
+                running.leaving.update((grant.role, grant.index) for grant in less)
+        self.promises.hold(cls, waiting, key, clearing.grants)
+        self._waits(cls, because(Code.CLEARING))
+        self.view.line.sleep(cls, Mode.NO_ROOM)
+
+    def _passed_over(self, cls: WaitClass, waiting: Waiting, position: int, key: Key, promise: Reason) -> int | None:
         """A promise is in the way: a shorter job of the class may still pass."""
         if position == 0:
             self._waits(cls, promise)
-        self._owe(cls, waiting)
+        self._owe(cls, waiting, key)
         shorter = cls.shorter(position + 1, waiting.estimate_us)
         if shorter is None:
             cls.too_long_us = waiting.estimate_us
             self.view.line.sleep(cls, Mode.PASSED_OVER)
-        return self._turn(cls, shorter)
+        return shorter
 
-    def _has_room(self, cls: WaitClass, waiting: Waiting) -> bool:
+    def _has_room(self, cls: WaitClass, waiting: Waiting, key: Key) -> bool:
         """Return whether a job that found no place would find one if nobody were owed anything."""
-        if self.barred is None and not self.promises.binding(waiting):
+        if self.barred is None and not self.promises.binding(waiting, key):
             return False
         mark = self.draft.mark()
         held = place(self.view, cls, waiting, self.draft, None, anywhere)
         self.draft.undo(mark)
         return held is not None
 
-    def _owe(self, cls: WaitClass, waiting: Waiting) -> None:
+    def _owe(self, cls: WaitClass, waiting: Waiting, key: Key) -> None:
         """Keep for a blocked job what is its due: a promise, or the nodes it could use."""
         if cls.pool in self.pools or waiting.job in self.started:
             return
         self.pools.add(cls.pool)
         if self.first is None:
             self.first = waiting
-        if self.view.rules.backfill == "none" or not self.promises.reserve(cls, waiting):
+        if self.view.rules.backfill == "none" or not self.promises.reserve(cls, waiting, key):
             mask = pool_mask(cls)
             self.barred = mask if self.barred is None else self.barred | mask
 
     # --- explaining ----------------------------------------------------------------------------
 
-    def _waits(self, cls: WaitClass, reason: Reason | None, *, never: bool = False) -> None:
+    def _waits(
+        self, cls: WaitClass, reason: Reason | None, *, never: bool = False, refusals: Sequence[str] = ()
+    ) -> None:
         """Record a class's reason if it is another than the last one; counts alone make no other reason."""
         code = reason.code if reason is not None else Code.NEVER_FITS if never else Code.NO_CAPACITY
         last = cls.reasons[0] if cls.reasons else None
-        if last is not None and last.code == code:
+        said = "; ".join(refusals)
+        victims = cls.reasons[1].get("why") if len(cls.reasons) > 1 else ""
+        if last is not None and last.code == code and victims == said:
             if reason is None or all(last.get(k) == reason.get(k) for k in ("first", "queue", "limit")):
                 return
         if reason is None:
             reason = explain.no_capacity(self.view, cls, never=never)
-        self.plan.append(ClassWaits(self.now_us, cls.id, (reason,)))
+        more = (because(Code.NO_VICTIM, why=said),) if said else ()
+        self.plan.append(ClassWaits(self.now_us, cls.id, (reason, *more)))
 
     def _explain_new(self) -> None:
         """Give a reason to classes that the cycle did not come to, or that go on waiting with later jobs."""
@@ -231,7 +299,7 @@ class _Cycle:
         for number in sorted(self.view.line.new - said):
             cls = self.view.line.classes[number]
             if any(job not in self.started for job in cls.jobs):
-                self._waits(cls, because(Code.BEHIND, first=self.first.spec.name if self.first else ""))
+                self._waits(cls, self._behind())
 
 
 def _cannot(cls: WaitClass) -> bool:

@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 
-def pick(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:
+def pick(ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None = None) -> tuple[int, ...] | None:
     """Return the device numbers for one task, () if it needs none, None if the node has no room for it.
 
     Whole devices come from the island that they fill best, so that islands stay whole; a part of a device
-    from the device with the least room that is enough.
+    from the device with the least room that is enough, or from any that has room, as `drawn` says.
     """
     if demand.gpus:
         return _whole(ledger, node, demand)
     if demand.one_device:
-        return _part(ledger, node, demand)
+        return _part(ledger, node, demand, drawn)
     return ()
 
 
@@ -59,12 +59,14 @@ def _by_island(free: list[int], links: tuple[tuple[int, ...], ...], wanted: int)
     return picked
 
 
-def _part(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:
+def _part(ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None) -> tuple[int, ...] | None:
     base = node * ledger.width
     shares = ledger.dev_share[base : base + ledger.width].tolist()
     rooms = ledger.dev_room[base : base + ledger.width].tolist()
     fitting = [(shares[d], rooms[d], d) for d in range(len(shares)) if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory]
-    return (min(fitting)[2],) if fitting else None
+    if not fitting:
+        return None
+    return ((min(fitting) if drawn is None else fitting[drawn % len(fitting)])[2],)
 
 
 def fits(ledger: Ledger, node: NodeId, demand: Demand) -> bool:
@@ -73,3 +75,14 @@ def fits(ledger: Ledger, node: NodeId, demand: Demand) -> bool:
     if any(free[row][node] < amount for row, amount in ledger.needs_of(demand)):
         return False
     return pick(ledger, node, demand) is not None
+
+
+def has_room(ledger: Ledger, node: NodeId, device: int, demand: Demand) -> bool:
+    """Return whether one device of a node has room for a task of a demand: all of it, or the part it asks for."""
+    if device >= ledger.width:
+        return False
+    at = node * ledger.width + device
+    share, room = int(ledger.dev_share[at]), int(ledger.dev_room[at])
+    if demand.gpus:
+        return share == WHOLE and room == ledger.specs[node].gpu_memory
+    return share >= demand.share and room >= demand.gpu_memory

@@ -14,7 +14,7 @@ import numpy as np
 
 from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, Needs, Rows
 from clearway.model.errors import LedgerError
-from clearway.model.fleet import NodeSpec
+from clearway.model.fleet import PLENTY, NodeSpec
 from clearway.model.ids import NodeId
 from clearway.model.job import WHOLE
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 FIRST_SLOTS = 16  # columns start with so many slots and double when full
+ALL_ROOM = PLENTY  # what a whole device holds of its memory, whatever the node says that is
 LOG_KEPT = 1 << 16  # the log of changed nodes is cut when it is longer; readers left behind then look at every node
 
 
@@ -65,6 +66,7 @@ class Ledger:
         self.changed = array("i")
         self.cut = 0
         self.gained: set[int] = set()
+        self.shrunk: set[int] = set()
         self.fleet_revision = 0
         self.holdings: dict[JobId, list[Held]] = {}
         self.on_node: list[set[JobId]] = []
@@ -87,12 +89,19 @@ class Ledger:
             used = self.cap[row][node] - self.free[row][node]
             self.cap[row][node] = _capacity(spec, row, self.rows)
             self.free[row][node] = self.cap[row][node] - used
-        grow = spec.gpus - len(self.held_share[node])
-        self.held_share[node].extend([0] * grow)
-        self.held_room[node].extend([0] * grow)
+            if self.free[row][node] < 0:
+                self.shrunk.add(node)
+        self._more_devices(node, spec.gpus)
         self.open[node] = True
         self._show_all_devices(node)
         self._fleet_changed(node)
+
+    def _more_devices(self, node: int, devices: int) -> None:
+        """Have room in the books for so many devices of a node; those it has lost stay written while they are held."""
+        self._widen(devices)
+        grow = devices - len(self.held_share[node])
+        self.held_share[node].extend([0] * grow)
+        self.held_room[node].extend([0] * grow)
 
     def _show_all_devices(self, node: int) -> None:
         here = slice(node * self.width, (node + 1) * self.width)
@@ -200,9 +209,10 @@ class Ledger:
                 free[row][node] -= sign * amount
         if grant.devices:
             shares, rooms = self.held_share[node], self.held_room[node]
-            share = WHOLE if demand.gpus else grant.share
-            room = self.specs[node].gpu_memory if demand.gpus else grant.gpu_memory
+            share, room = (WHOLE, ALL_ROOM) if demand.gpus else (grant.share, grant.gpu_memory)
             for d in grant.devices:
+                if d >= len(shares):
+                    self._more_devices(node, d + 1)
                 shares[d] += sign * share
                 rooms[d] += sign * room
             self._show_devices(node, grant.devices)
@@ -221,7 +231,7 @@ class Ledger:
             if d >= gpus or d in sick:
                 new = room = -1
             else:
-                new, room = WHOLE - shares[d], memory - rooms[d]
+                new, room = WHOLE - shares[d], max(memory - rooms[d], 0)
             was_idle = old == WHOLE and int(shown_room[at]) == memory
             shown_share[at], shown_room[at] = new, room
             idle += (new == WHOLE and room == memory) - was_idle
@@ -292,20 +302,29 @@ def _compare(live: Ledger, fresh: Ledger) -> None:
     n, width = live.count, live.width
     for row, (a, b) in enumerate(zip(live.free, fresh.free, strict=True)):
         _same(live, f"free {live.rows.names[row]}", a[:n], b[:n])
-        if row != GPUS and (a[:n] < 0).any():
-            node = int((a[:n] < 0).argmax())
+        over = [node for node in np.flatnonzero(a[:n] < 0).tolist() if row != GPUS and node not in live.shrunk]
+        if over:
+            node = over[0]
             raise LedgerError(f"{live.specs[node].name}: {live.rows.names[row]} is {int(a[node])} free: more is held than it has")
     _same(live, "free milli-GPU", live.milli[:n], fresh.milli[:n])
     for name, a, b in (("share", live.dev_share, fresh.dev_share), ("room", live.dev_room, fresh.dev_room)):
         grid_a = a.reshape(-1, width)[:n]
-        grid_b = np.full_like(grid_a, -1)
-        grid_b[:, : fresh.width] = b.reshape(-1, fresh.width)[:n]
+        both = max(width, fresh.width)
+        grid_a, grid_b = _wide(grid_a, both), _wide(b.reshape(-1, fresh.width)[:n], both)
         _same(live, f"device {name}", grid_a.max(axis=1, initial=-1), grid_b.max(axis=1, initial=-1))
         _same(live, f"device {name}", grid_a.sum(axis=1), grid_b.sum(axis=1))
     for node, shares in enumerate(live.held_share):
         for d, share in enumerate(shares):
-            if not 0 <= share <= WHOLE or live.held_room[node][d] > live.specs[node].gpu_memory:
+            room = live.held_room[node][d]
+            too_much = room not in (0, ALL_ROOM) and room > live.specs[node].gpu_memory and node not in live.shrunk
+            if not 0 <= share <= WHOLE or too_much:
                 raise LedgerError(f"{live.specs[node].name}: device {d} holds {share} milli-GPU and {live.held_room[node][d]} bytes")
+
+
+def _wide(grid: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    found = np.full((len(grid), width), -1, np.int64)
+    found[:, : grid.shape[1]] = grid
+    return found
 
 
 def _same(live: Ledger, what: str, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:

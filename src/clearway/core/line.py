@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sortedcontainers import SortedList
 
-from clearway.core.sorted import Ordered
+from clearway.core.protocols import UNKNOWN_US
 from clearway.core.resources import CPUS, GPUS, MEMORY
+from clearway.core.sorted import Ordered
 from clearway.model.ids import ClassId
 
 if TYPE_CHECKING:
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 
     from clearway.core.ledger import Ledger
     from clearway.core.places import Places
+    from clearway.core.protocols import Candidate
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
 
-Key = tuple[int, ...]
+Key = tuple[Any, ...]
+"""Whole numbers, or tuples of them where an order goes by queues; keys of one policy compare part by part."""
 ClassKey = tuple[object, ...]
-UNKNOWN_US = 1 << 62  # an estimate that nobody gave: longer than any
 
 
 class Mode(IntEnum):
@@ -45,12 +47,14 @@ BLOCKING = (Mode.NO_ROOM, Mode.PASSED_OVER)
 class Waiting:
     """One waiting job. `key` orders it; `attempt` is the number of its last attempt, 0 if none."""
 
-    __slots__ = ("attempt", "cls", "estimate_us", "job", "key", "spec")
+    __slots__ = ("attempt", "candidate", "cls", "estimate_us", "job", "key", "spec")
 
-    def __init__(self, job: JobId, spec: JobSpec, key: Key, attempt: int, estimate_us: int | None) -> None:
-        """Describe the job; `cls` is set when it joins."""
-        self.job, self.spec, self.key, self.attempt = job, spec, key, attempt
-        self.estimate_us = UNKNOWN_US if estimate_us is None else estimate_us
+    def __init__(self, candidate: Candidate, attempt: int) -> None:
+        """Describe the job; `key` and `cls` are set when it joins."""
+        self.candidate, self.attempt = candidate, attempt
+        self.job, self.spec = candidate.job, candidate.spec
+        self.estimate_us = UNKNOWN_US if candidate.estimate_us is None else candidate.estimate_us
+        self.key: Key = ()
         self.cls = ClassId(-1)
 
 
@@ -142,7 +146,7 @@ class Line:
             self._fleet = ledger.fleet_revision
             self._pools.clear()
             for cls in self.classes.values():
-                if cls.mode in BLOCKING and cls.entries:
+                if cls.mode in (*BLOCKING, Mode.CANNOT) and cls.entries:
                     self.wake(cls)
                 cls.pool = -1
         for number in self.awake:
@@ -167,11 +171,22 @@ class Line:
         if cls.mode == Mode.AWAKE or (cls.mode == Mode.PASSED_OVER and waiting.estimate_us < cls.too_long_us):
             self.wake(cls)
 
-    def leave(self, job: JobId) -> None:
-        """Take a job out of the line, if it is in it."""
+    def rekey(self, waiting: Waiting, key: Key) -> None:
+        """Give a job of the line another key."""
+        if key == waiting.key:
+            return
+        cls = self.classes[waiting.cls]
+        head = cls.entries[0]
+        cls.entries.remove((waiting.key, waiting.job))
+        waiting.key = key
+        cls.entries.add((key, waiting.job))
+        self._head_moved(cls, head)
+
+    def leave(self, job: JobId) -> Waiting | None:
+        """Take a job out of the line and return it; None if it is not in it."""
         number = self._class_of.pop(job, None)
         if number is None:
-            return
+            return None
         cls = self.classes[number]
         head = cls.entries[0]
         waiting = cls.jobs.pop(job)
@@ -183,6 +198,7 @@ class Line:
             self.awake.discard(cls.id)
             self.new.discard(cls.id)
             cls.reasons = ()
+        return waiting
 
     def _head_moved(self, cls: WaitClass, before: tuple[Key, JobId] | None) -> None:
         now = cls.entries[0] if cls.entries else None
@@ -241,11 +257,19 @@ class Line:
             if cls.mode == Mode.LIMITED and not names.isdisjoint(cls.limited_by):
                 self.wake(cls)
 
-    def wake_passed_over(self) -> None:
-        """Wake the classes that a promise kept from starting."""
-        for cls in self.classes.values():
-            if cls.mode == Mode.PASSED_OVER:
-                self.wake(cls)
+    def wake_without_room(self) -> None:
+        """Wake the classes that wait for room: who could be stopped for them has changed."""
+        for heads in list(self.blocking.values()):
+            for _, number in list(heads):
+                if self.classes[number].mode == Mode.NO_ROOM:
+                    self.wake(self.classes[number])
+
+    def wake_passed_over(self) -> list[WaitClass]:
+        """Wake the classes that a promise kept from starting, and return them."""
+        found = [cls for cls in self.classes.values() if cls.mode == Mode.PASSED_OVER]
+        for cls in found:
+            self.wake(cls)
+        return found
 
 
 def pool_mask(cls: WaitClass) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from clearway.core.devices import fits, pick
+from clearway.core.devices import fits, has_room, pick
 from clearway.core.ledger import Held
 from clearway.core.places import NONE
 from clearway.model.events import Grant
@@ -61,8 +61,8 @@ def place(
             return None
     for number, role in enumerate(cls.spec.roles):
         if role.tasks > role.min_tasks:
-            more = view.queues.room_for(waiting.spec, role.demand, len(_of(held, number)) + role.tasks - role.min_tasks)
-            wanted = range(role.min_tasks, min(role.tasks, max(more, role.min_tasks)))
+            more = view.queues.room_for(waiting.spec, role.demand, role.tasks - role.min_tasks, held)
+            wanted = range(role.min_tasks, role.min_tasks + more)
             _place_tasks(view, cls, waiting, draft, number, wanted, held, barred, allowed)
     return held if held else None
 
@@ -116,7 +116,8 @@ class _Search:
             node = NodeId(self._places.best(self._barred))
             if node == NONE:
                 return None
-            grant = self._draft(number, index, node, pick(self._ledger, node, self._role.demand), draft, allowed)
+            devices = pick(self._ledger, node, self._role.demand, self._places.drawn())
+            grant = self._draft(number, index, node, devices, draft, allowed)
             if grant is not None:
                 if self._role.one_per_node:
                     self._bar(node)
@@ -140,12 +141,12 @@ class _Search:
         pin, ledger, demand = waiting.spec.pin, self._ledger, self._role.demand
         if pin is None:
             return None
-        node = next((NodeId(i) for i, spec in enumerate(ledger.specs) if spec.name == pin.node and ledger.open[i]), None)
-        if node is None or (self._barred is not None and self._barred[node]) or not fits(ledger, node, demand):
+        node = next((NodeId(i) for i, spec in enumerate(ledger.specs) if spec.name == pin.node), None)
+        if node is None or not ledger.open[node] or ledger.drained[node] or not fits(ledger, node, demand):
+            return None
+        if self._barred is not None and self._barred[node]:
             return None
         devices = pick(ledger, node, demand)
         if pin.devices:
-            base, width = node * ledger.width, ledger.width
-            room = all(d < width and ledger.dev_share[base + d] >= (demand.share or WHOLE) for d in pin.devices)
-            devices = pin.devices if room else None
+            devices = pin.devices if all(has_room(ledger, node, d, demand) for d in pin.devices) else None
         return self._draft(number, index, node, devices, draft, allowed)

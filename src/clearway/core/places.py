@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clearway.core.protocols import Chance
 from clearway.core.resources import GPUS
 from clearway.model.job import WHOLE
 
@@ -31,7 +32,7 @@ class Places:
         self.may: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.key: NDArray[np.int64] = np.zeros(0, np.int64)
         self._preference: NDArray[np.int64] | None = None
-        self._anew = any(getattr(rule, "anew", False) for _, rule in rules.scores)
+        self._chance = next((rule for _, rule in rules.scores if isinstance(rule, Chance)), None)
         self._fleet = -1
         self._seen = 0
 
@@ -40,17 +41,21 @@ class Places:
         ledger = self.ledger
         if self._fleet != ledger.fleet_revision or self._seen < ledger.cut:
             self._rebuild()
-        elif not self._anew:
+        elif self._chance is None:
             end = ledger.cut + len(ledger.changed)
             if self._seen < end:
                 rows = np.frombuffer(ledger.changed, np.int32)[self._seen - ledger.cut :].astype(np.int64)
                 self._rescore(rows)
                 self._seen = end
-        if self._anew:
+        if self._chance is not None:
             self._look_anew()
 
+    def drawn(self) -> int | None:
+        """Return a drawn number that says which device gets a part, None where the tightest does."""
+        return None if self._chance is None else self._chance.draw(self.ledger)
+
     def _look_anew(self) -> None:
-        """Score every node that has room: for rules that judge all nodes together (`anew`)."""
+        """Score every node that has room: for a rule that draws from all of them."""
         nodes = np.arange(self.ledger.count)
         self.key[:] = NONE
         self._rescore(nodes[self.room(nodes)])

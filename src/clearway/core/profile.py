@@ -8,6 +8,7 @@ import numpy as np
 from sortedcontainers import SortedList
 
 from clearway.core.resources import GPUS
+from clearway.model.fleet import PLENTY
 from clearway.model.ids import JobId
 from clearway.model.job import WHOLE
 
@@ -83,6 +84,26 @@ class Ends:
             self._order.add((start_us + estimate_us, job))
             self._unwritten[job] = held
 
+    def expect(self, job: JobId, end_us: int) -> None:
+        """Expect a job to end at another moment than its estimate says: it was told to stop."""
+        old = self.jobs[job]
+        if old.end_us < NEVER:
+            self._order.remove((old.end_us, job))
+        self.jobs[job] = Expected(old.start_us, end_us)
+        self._order.add((end_us, job))
+        self.rewrite(job)
+
+    def rewrite(self, job: JobId) -> None:
+        """Write the rows of a job anew when they are next asked for: its end or its grants changed."""
+        if self.jobs[job].end_us == NEVER:
+            return
+        amounts, devices = self._rows.pop(job, ([], []))
+        for row in amounts:
+            self._amounts.remove(row)
+        for row in devices:
+            self._devices.remove(row)
+        self._unwritten[job] = self._ledger.holdings[job]
+
     def remove(self, job: JobId) -> None:
         """Forget a job whose grants are free."""
         expected = self.jobs.pop(job, None)
@@ -127,7 +148,7 @@ DEVICE_STRIDE = 1 << 12  # device slots are numbered node * stride + number; no 
 def device_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
     """Return (device slot, share, room) for each device that a grant holds (a part of)."""
     if one.demand.gpus:
-        share, room = WHOLE, ledger.specs[one.grant.node].gpu_memory
+        share, room = WHOLE, PLENTY
     else:
         share, room = one.grant.share, one.grant.gpu_memory
     return [(one.grant.node * DEVICE_STRIDE + d, share, room) for d in one.grant.devices]
@@ -194,8 +215,9 @@ class Table:
         np.add.at(rooms, at, self.devices[4, gone])
         if demand.gpus:
             memory = ledger.device_memory.take(touched)[:, None]
-            idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms == memory)).sum(axis=1)
-            return idle // demand.gpus
+            idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms >= memory)).sum(axis=1)
+            whole: NDArray[np.int64] = idle // demand.gpus
+            return whole
         by_share = shares // demand.share if demand.share else np.full_like(shares, ANY)
         by_room = rooms // demand.gpu_memory if demand.gpu_memory else by_share
         fit = np.where(healthy, np.maximum(np.minimum(by_share, by_room), 0), 0)

@@ -2,34 +2,88 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from clearway.core.fairness import Fairness
     from clearway.core.ledger import Ledger
+    from clearway.core.queues import Amounts, Queues
     from clearway.model.fleet import NodeSpec
     from clearway.model.ids import JobId
     from clearway.model.job import Demand, JobSpec
 
 
+UNKNOWN_US = 1 << 62
+"""A time that nobody gave: longer and later than any."""
+
+
 class Candidate(NamedTuple):
-    """What an order may look at of a waiting job."""
+    """What an order may look at of a waiting job.
+
+    `priority` is the job's own or a larger one that it inherits; `attained` device time of earlier attempts in
+    milli-GPU-microseconds, `kept_us` work that they have kept; `processors` whole devices of all tasks, or CPUs
+    where it asks for no devices, at least 1. `heir_of` names the job whose priority it
+    inherits; `served_us` is the run time of earlier attempts.
+    """
 
     job: JobId
     spec: JobSpec
     submitted_us: int
+    estimate_us: int | None
+    priority: int = 0
+    attained: int = 0
+    kept_us: int = 0
+    heir_of: str = ""
+    served_us: int = 0
+
+    @property
+    def processors(self) -> int:
+        """Return the size of the whole job as a count."""
+        milli = self.spec.milli_gpus or sum(role.tasks * role.demand.cpus for role in self.spec.roles)
+        return max(-(-milli // 1000), 1)
 
 
+@runtime_checkable
 class Order(Protocol):
-    """Who is next. Equal keys fall to the next order, in the end to submit time and number."""
+    """Who is next. Equal keys fall to the next order, in the end to submit time and number.
+
+    `timed`: the key changes as time passes; otherwise it stays as long as the job waits.
+    """
+
+    name: str
+    timed: bool
+
+    def key(self, candidate: Candidate, now_us: int) -> int:
+        """Return the key at a moment; the smallest is first."""
+        ...
+
+
+class QueueOrder(Protocol):
+    """Which queue is next, by its position among its neighbours, which the core works out at each turn."""
 
     name: str
 
-    def key(self, candidate: Candidate) -> int:
-        """Return a key that stays as long as the job waits; the smallest is first."""
-        ...
+
+LOG_PARTS = 20  # logarithms are integers in parts of 2^20
+
+
+def log2_parts(number: int) -> int:
+    """Return the logarithm of a number >= 1 to base 2 in parts of 2^20, the same on every machine.
+
+    Digit by digit by squaring (Knuth, The Art of Computer Programming 1.2.2, exercise 25).
+    """
+    whole = number.bit_length() - 1
+    scaled = (number << 62) >> whole
+    parts = whole
+    for _ in range(LOG_PARTS):
+        scaled = (scaled * scaled) >> 62
+        bit = scaled >> 63
+        scaled >>= bit
+        parts = (parts << 1) | bit
+    return parts
 
 
 class Filter(Protocol):
@@ -53,10 +107,69 @@ class Score(Protocol):
         ...
 
 
+@runtime_checkable
+class Chance(Protocol):
+    """What a Score has besides if it draws places: it is asked anew about all nodes with room, for each task."""
+
+    def draw(self, ledger: Ledger) -> int:
+        """Return a number that looks like chance and follows from the books alone."""
+        ...
+
+
+class Taker(NamedTuple):
+    """A waiting job that looks for running jobs to stop: its least tasks' use is `need`."""
+
+    job: JobId
+    queue: str
+    priority: int
+    need: Amounts
+
+
+class Victim(NamedTuple):
+    """A running job that may have to stop, with what it would give back."""
+
+    queue: str
+    priority: int
+    run_us: int
+    gives: Amounts
+
+
+class Taking(Protocol):
+    """A cause for which a waiting job may stop a running one.
+
+    `gone` is what other victims of the same taker already give back, by queue, at every level.
+    """
+
+    name: str
+
+    def refusal(self, taker: Taker, world: Shares) -> str:
+        """Return why this taker may stop nobody at all for this cause, "" if it may."""
+        ...
+
+    def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
+        """Return whether this victim may be stopped."""
+        ...
+
+
+class Shares(NamedTuple):
+    """What the causes look at: the queues with their use, and the fair shares."""
+
+    queues: Queues
+    fairness: Fairness
+    time_slice_us: int | None
+
+
 class Rules(NamedTuple):
     """The policies in force: what `PolicySpec` names, looked up."""
 
-    orders: tuple[Order, ...]
+    orders: tuple[Order | QueueOrder, ...]
     filters: tuple[Filter, ...]
     scores: tuple[tuple[int, Score], ...]
     backfill: str
+    job_orders: tuple[tuple[int, Order], ...]
+    by_queue: frozenset[int] = frozenset()
+    measure: str = "gpu"
+    preempt: tuple[Taking, ...] = ()
+    min_runtime_us: int = 0
+    time_slice_us: int | None = None
+    reservation_timeout_us: int | None = None

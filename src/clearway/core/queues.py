@@ -26,6 +26,10 @@ class Queues:
         self.limits: dict[str, LimitSpec] = {}
         self.used: dict[str, Amounts] = {"default": {}}
         self.slots: dict[str, int] = {}
+        self.asked: dict[str, Amounts] = {"default": {}}
+        self.revision = 0
+        self.any_guarantee = False
+        self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
         self._use: dict[Demand, Amounts] = {}
 
@@ -33,6 +37,10 @@ class Queues:
         """Create or change a queue."""
         self.specs[spec.name] = spec
         self.used.setdefault(spec.name, {})
+        self.asked.setdefault(spec.name, {})
+        self.revision += 1
+        self.any_guarantee = any(one.guarantee for one in self.specs.values())
+        self._children = None
         self._chains.clear()
 
     def set_limit(self, spec: LimitSpec) -> None:
@@ -52,6 +60,82 @@ class Queues:
             found = self._chains[queue] = tuple(names)
         return found
 
+    def forget_use(self) -> None:
+        """Forget what every queue holds and asks, to be counted anew."""
+        for name in self.specs:
+            self.used[name], self.asked[name] = {}, {}
+
+    def children(self, parent: str) -> list[str]:
+        """Return the queues right below one, "" for the top, by name."""
+        if self._children is None:
+            self._children = {}
+            for name in sorted(self.specs):
+                self._children.setdefault(self.specs[name].parent, []).append(name)
+        return self._children.get(parent, [])
+
+    def wanted(self, queue: str) -> Amounts:
+        """Return what a queue holds and what waits in it, together."""
+        used, asked = self.used[queue], self.asked[queue]
+        return {name: used.get(name, 0) + asked.get(name, 0) for name in {*used, *asked}}
+
+    def burden(self, queue: str, more: Amounts | None, less: Amounts | None) -> Amounts:
+        """Return what counts against a queue: what it holds, with `more` or without `less`."""
+        used = self.used[queue]
+        if more is None and less is None:
+            return used
+        more, less = more or {}, less or {}
+        return {name: used.get(name, 0) + more.get(name, 0) - less.get(name, 0) for name in {*used, *more, *less}}
+
+    def ask(self, spec: JobSpec, sign: int) -> None:
+        """Count (or take away) what a waiting job wants of its queues."""
+        for role in spec.roles:
+            for resource, amount in self.use(role.demand).items():
+                for name in self.chain(spec.queue):
+                    asked = self.asked[name]
+                    asked[resource] = asked.get(resource, 0) + sign * amount * role.tasks
+        self.revision += 1
+
+    def guaranteed(self, queue: str, need: Amounts, below: str | None = None, *, stated_anywhere: bool = False) -> bool:
+        """Return whether a queue stays within its guarantee with `need`, at each level that states one.
+
+        Only levels below the queue `below` count. False where no level states a guarantee of what is needed.
+        `stated_anywhere`: whether it would do so at some level at least, which is enough against some victims.
+        """
+        verdicts = []
+        for name in self.chain(queue):
+            if name == below:
+                break
+            for resource, amount in self.specs[name].guarantee:
+                if need.get(resource, 0):
+                    verdicts.append(self.used[name].get(resource, 0) + need[resource] <= amount)
+        return bool(verdicts) and (any(verdicts) if stated_anywhere else all(verdicts))
+
+    def above_guarantee(self, queue: str, need: Amounts, below: str | None, gone: dict[str, Amounts]) -> bool:
+        """Return whether a queue holds more than its guarantee of something in `need`, without what is `gone`.
+
+        That must hold at each level below `below` that states a guarantee; a level that states none is always above.
+        """
+        for name in self.chain(queue):
+            if name == below:
+                break
+            stated, used, less = dict(self.specs[name].guarantee), self.used[name], gone.get(name, {})
+            if not any(used.get(r, 0) - less.get(r, 0) > stated.get(r, 0) for r, wanted in need.items() if wanted):
+                return False
+        return True
+
+    def shared_level(self, one: str, other: str) -> str | None:
+        """Return the nearest queue above both (or either of them), None if only the top is."""
+        others = set(self.chain(other))
+        return next((name for name in self.chain(one) if name in others), None)
+
+    def least_of(self, spec: JobSpec) -> Amounts:
+        """Return what a job with its least tasks counts against its queues."""
+        total: Amounts = {}
+        for role in spec.roles:
+            for resource, amount in self.use(role.demand).items():
+                total[resource] = total.get(resource, 0) + amount * role.min_tasks
+        return total
+
     def use(self, demand: Demand) -> Amounts:
         """Return what one task counts against its queues; worked out once per demand."""
         found = self._use.get(demand)
@@ -66,6 +150,7 @@ class Queues:
             used = self.used[name]
             for resource, amount in amounts.items():
                 used[resource] = used.get(resource, 0) + amount * tasks
+        self.revision += 1
 
     def count_held(self, queue: str, held: Iterable[Held], sign: int) -> None:
         """Add or take away the use of grants."""
@@ -91,13 +176,18 @@ class Queues:
                 return because(Code.SLOTS, limit=name, slots=limit_spec.slots, used=self.slots.get(name, 0))
         return None
 
-    def room_for(self, spec: JobSpec, demand: Demand, more: int) -> int:
-        """Return how many of `more` further tasks the limits of a job's queues allow beyond what is counted."""
+    def room_for(self, spec: JobSpec, demand: Demand, more: int, drafted: Iterable[Held] = ()) -> int:
+        """Return how many of `more` further tasks the limits of a job's queues allow beyond what is counted or drafted."""
         amounts = self.use(demand)
+        beside: Amounts = {}
+        for one in drafted:
+            for resource, amount in self.use(one.demand).items():
+                beside[resource] = beside.get(resource, 0) + amount
         for name in self.chain(spec.queue):
             for resource, limit in self.specs[name].limit:
                 if amounts.get(resource):
-                    more = min(more, (limit - self.used[name].get(resource, 0)) // amounts[resource])
+                    left = limit - self.used[name].get(resource, 0) - beside.get(resource, 0)
+                    more = min(more, left // amounts[resource])
         return max(more, 0)
 
     def validate(self, live: Mapping[str, Amounts]) -> list[str]:

@@ -1,9 +1,13 @@
-"""What a decision looks at: the books, the line, the queues, and what runs until when. Read-only for `decide`."""
+"""What a decision looks at: the books, the line, the queues, and what runs until when.
+
+The loop changes it by applying records; `decide` changes only its indices, and counts what it starts.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, WaitClass, Waiting, class_key
 from clearway.core.places import Places
@@ -14,21 +18,43 @@ from clearway.core.queues import Queues
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from clearway.core.line import Key
+    from clearway.core.protocols import Order
     from clearway.model.events import Grant
+    from clearway.model.fleet import QueueSpec
     from clearway.model.ids import ClassId, JobId
     from clearway.model.job import Demand, JobSpec
 
 
 class Reservation(NamedTuple):
-    """The promise to a waiting job: these grants from `start_us` on."""
+    """The promise to a waiting job: these grants from `start_us` on. `held`: it is being cleared for the job."""
 
     job: JobId
     start_us: int
     grants: tuple[Grant, ...]
+    held: bool = False
+
+
+class Running:
+    """What the core knows of a job that holds something."""
+
+    __slots__ = (
+        "attempt", "calm_until_us", "job", "leaving", "paused", "priority", "spec", "started_us", "stopping",
+    )  # fmt: skip
+
+    def __init__(  # noqa: PLR0913 - one word for each fact
+        self, job: JobId, spec: JobSpec, attempt: int, priority: int, started_us: int, calm_until_us: int
+    ) -> None:
+        """Begin running."""
+        self.job, self.spec, self.attempt, self.priority = job, spec, attempt, priority
+        self.started_us = started_us
+        self.calm_until_us = calm_until_us
+        self.stopping = self.paused = False
+        self.leaving: set[tuple[int, int]] = set()
 
 
 class View:
-    """The state that `decide` reads. The loop changes it by applying records, nothing else does."""
+    """The state that `decide` reads."""
 
     def __init__(self, rules: Rules) -> None:
         """Begin with an empty fleet and an empty line."""
@@ -37,27 +63,35 @@ class View:
         self.queues = Queues()
         self.line = Line()
         self.ends = Ends(self.ledger)
+        self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.reservations: dict[JobId, Reservation] = {}
-        self.reservation_timeout_us: int | None = None
-        self.promises_changed = False
+        self.running: dict[JobId, Running] = {}
+        self.elastic: set[JobId] = set()
         self.places: dict[Demand, Places] = {}
         self.changed_limits: set[str] = set()
+        self.promises_changed = False
+        self.victims_changed = False
+        self.own_orders: dict[str, tuple[Order, ...]] = {}
+        self._unsorted: set[str] = set()
 
-    def set_rules(self, rules: Rules) -> None:
+    @property
+    def moving_order(self) -> bool:
+        """Whether starts move the order of the jobs that come after: where queues count."""
+        return bool(self.rules.by_queue) or self.queues.any_guarantee
+
+    # --- rules ---------------------------------------------------------------------------------
+
+    def set_rules(self, rules: Rules, now_us: int) -> None:
         """Decide by other rules from now on: every key and every score is worked out anew."""
         self.rules = rules
+        self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.places.clear()
-        waiting = [w for cls in self.line.classes.values() for w in cls.jobs.values()]
-        reasons = {cls.id: cls.reasons for cls in self.line.classes.values()}
         for cls in self.line.classes.values():
             cls.places = [self.places_of(role.demand) for role in cls.spec.roles]
-        for one in waiting:
-            self.line.leave(one.job)
-        for one in waiting:
-            cls = self.line.classes[one.cls]
-            one.key = self.key(one.job, one.spec, one.key[-2])
-            self.line.join(one, cls)
-            cls.reasons = reasons[cls.id]
+            if cls.entries:
+                self.line.wake(cls)
+        self.promises_changed = True
+        self.rekey(now_us)
 
     def places_of(self, demand: Demand) -> Places:
         """Return the candidates of a demand, one object per demand."""
@@ -66,10 +100,75 @@ class View:
             found = self.places[demand] = Places(self.ledger, self.rules, demand)
         return found
 
-    def key(self, job: JobId, spec: JobSpec, submitted_us: int) -> tuple[int, ...]:
-        """Return what orders a job: the policy's orders in turn, then submit time, then number."""
-        candidate = Candidate(job, spec, submitted_us)
-        return (*(order.key(candidate) for order in self.rules.orders), submitted_us, job)
+    # --- order ---------------------------------------------------------------------------------
+
+    def key(self, one: Candidate, now_us: int) -> Key:
+        """Return what orders a job: the policy's orders in turn, then submit time, then number.
+
+        Where an order goes by queues the key has 0: the position is looked up at each turn.
+        """
+        quantum = self.rules.time_slice_us
+        parts: list[Any] = [0] * len(self.rules.orders)
+        for i, order in self.rules.job_orders:
+            parts[i] = order.key(one, now_us)
+        if quantum:
+            # taking turns: whoever had fewer quanta comes before whoever came first
+            first = next((i for i, order in enumerate(self.rules.orders) if order.name == "fifo"), len(parts))
+            turn = (one.served_us // quantum, one.submitted_us)
+            parts[first:first + 1] = [turn]
+        return (*parts, one.submitted_us, one.job)
+
+    def rekey(self, now_us: int) -> None:
+        """Work out the keys of all waiting jobs anew: rules changed, or time did for rules that look at it."""
+        for cls in self.line.classes.values():
+            for waiting in list(cls.jobs.values()):
+                self.line.rekey(waiting, self.key(waiting.candidate, now_us))
+        self._unsorted.update(self.own_orders)
+
+    def order_queues(self, now_us: int) -> None:
+        """Bring the order up to date where time moves it, and inside queues that have an order of their own.
+
+        The jobs of such a queue share out among them, by its own order, the keys that the policy gives them: seen
+        from other queues nothing changes, but inside the first by its own order stands first.
+        """
+        if any(order.timed for _, order in self.rules.job_orders):
+            self.rekey(now_us)
+        for queue in sorted(self._unsorted):
+            orders = self.own_orders.get(queue, ())
+            mine = [w for cls in self.line.classes.values() if cls.spec.queue == queue for w in cls.jobs.values()]
+            keys = sorted(self.key(w.candidate, now_us) for w in mine)
+            mine.sort(key=lambda w: (*(o.key(w.candidate, now_us) for o in orders), w.candidate.submitted_us, w.job))
+            for waiting, key in zip(mine, keys, strict=True):
+                self.line.rekey(waiting, (*key[:-1], key[-1]))
+        self._unsorted.clear()
+
+    def set_queue(self, spec: QueueSpec, orders: tuple[Order, ...]) -> None:
+        """Create or change a queue; `orders` is its own order, () for the policy's. Use is counted anew: it may have moved."""
+        queues = self.queues
+        queues.set_queue(spec)
+        queues.forget_use()
+        for running in self.running.values():
+            queues.count_held(running.spec.queue, self.ledger.holdings[running.job], 1)
+        for cls in self.line.classes.values():
+            for waiting in cls.jobs.values():
+                queues.ask(waiting.spec, 1)
+        self.own_orders.pop(spec.name, None)
+        if orders:
+            self.own_orders[spec.name] = orders
+        self._unsorted.add(spec.name)
+        self.victims_changed = True
+
+    def turn_key(self, cls: WaitClass, waiting: Waiting) -> Key:
+        """Return what orders a job among all at this moment: claims inside a guarantee first, then the orders."""
+        rules = self.rules
+        claim = 1
+        if self.queues.any_guarantee:
+            claim = 0 if self.queues.guaranteed(cls.spec.queue, self.queues.least_of(cls.spec)) else 1
+        if not rules.by_queue:
+            return (claim, *waiting.key)
+        position = self.fairness.position(cls.spec.queue)
+        parts = [position if i in rules.by_queue else part for i, part in enumerate(waiting.key)]
+        return (claim, *parts)
 
     def class_of(self, waiting: Waiting) -> ClassId:
         """Return the class that a job belongs to; a class seen for the first time gets the next number."""
@@ -80,6 +179,35 @@ class View:
             cls = WaitClass(number, waiting.spec, [self.places_of(role.demand) for role in waiting.spec.roles])
             self.line.add_class(key, cls)
         return number
+
+    def join(self, waiting: Waiting, now_us: int) -> ClassId:
+        """Put a job into the line."""
+        waiting.key = self.key(waiting.candidate, now_us)
+        number = self.class_of(waiting)
+        self.line.join(waiting, self.line.classes[number])
+        self.queues.ask(waiting.spec, 1)
+        if waiting.spec.queue in self.own_orders:
+            self._unsorted.add(waiting.spec.queue)
+        return number
+
+    def change(self, waiting: Waiting, now_us: int) -> None:
+        """Put a job that waits at another place in the order: something that orders it changed."""
+        old = self.line.member(waiting.job)
+        old.candidate = waiting.candidate
+        self.line.rekey(old, self.key(old.candidate, now_us))
+        if old.spec.queue in self.own_orders:
+            self._unsorted.add(old.spec.queue)
+        self.line.wake(self.line.classes[old.cls])
+
+    def leave(self, job: JobId) -> None:
+        """Take a job out of the line, if it is in it."""
+        waiting = self.line.leave(job)
+        if waiting is not None:
+            self.queues.ask(waiting.spec, -1)
+            if waiting.spec.queue in self.own_orders:
+                self._unsorted.add(waiting.spec.queue)
+
+    # --- running -------------------------------------------------------------------------------
 
     def start(self, job: JobId, spec: JobSpec, held: Sequence[Held], now_us: int) -> None:
         """Count an attempt's grants everywhere, unless the cycle that decided it did so already."""
@@ -96,6 +224,27 @@ class View:
             self.queues.count_slots(spec.uses, 1)
         self.ends.add(job, held, now_us, spec.estimate_us)
 
+    def run(self, running: Running) -> None:
+        """Take note of a job that runs, for those who may ask it to stop."""
+        self.running[running.job] = running
+        if any(role.min_tasks < role.tasks for role in running.spec.roles):
+            self.elastic.add(running.job)
+        self.victims_changed = True
+
+    def more(self, job: JobId, spec: JobSpec, held: Sequence[Held]) -> None:
+        """Count further grants of a running job, unless the cycle that decided it did so already."""
+        mine = {(one.grant.role, one.grant.index) for one in self.ledger.holdings[job]}
+        if not any((one.grant.role, one.grant.index) in mine for one in held):
+            for one in held:
+                self.ledger.take(one.grant, one.demand)
+            self.count_more(job, spec, held)
+
+    def count_more(self, job: JobId, spec: JobSpec, held: Sequence[Held]) -> None:
+        """Count grants that are taken in the books as further ones of a running job."""
+        self.ledger.register(job, held)
+        self.queues.count_held(spec.queue, held, 1)
+        self.ends.rewrite(job)
+
     def free_task(self, job: JobId, spec: JobSpec, role: int, index: int) -> Held | None:
         """Free one task's grant; the last one gives back the slots of shared limits."""
         held = self.ledger.release(job, role, index)
@@ -104,7 +253,16 @@ class View:
         self.queues.count_held(spec.queue, [held], -1)
         self.changed_limits.update(self.queues.chain(spec.queue))
         if job not in self.ledger.holdings:
-            self.queues.count_slots(spec.uses, -1)
-            self.changed_limits.update(spec.uses)
+            if spec.uses:
+                self.queues.count_slots(spec.uses, -1)
+                self.changed_limits.update(spec.uses)
             self.ends.remove(job)
+            self.running.pop(job, None)
+            self.elastic.discard(job)
+        else:
+            self.ends.rewrite(job)
+            running = self.running.get(job)
+            if running is not None:
+                running.leaving.discard((role, index))
+        self.victims_changed = True
         return held

@@ -139,8 +139,8 @@ def _refuse_circles(new: dict[JobId, JobSpec], bound: dict[JobId, tuple[JobId, .
             if not left[job]:
                 free.append(job)
     for job in left:
-        after = ", ".join(new[job].after)
-        raise InputError("after", after, "no circle: these jobs wait for one another", f"job {new[job].name}")
+        named = ", ".join(new[job].after)
+        raise InputError("after", named, "no circle: these jobs wait for one another", f"job {new[job].name}")
 
 
 def find(world: World, job: JobId) -> JobEntry | None:

@@ -23,8 +23,8 @@ MOST_DOUBLINGS = 60  # beyond this any delay is at its cap; keeps the shift smal
 
 def task_ended(world: World, entry: JobEntry, key: tuple[int, int]) -> None:
     """See what follows from the end of one task: its gang is stopped if it failed, the attempt is over if it was the last."""
-    code = entry.exit_codes.get(key)
-    if entry.held and entry.intent is None and (code != 0 or entry.errors):
+    failed = entry.exit_codes.get(key, 0) != 0 or entry.errors
+    if entry.held and entry.intent is None and failed:
         end, cause = _own_end(entry)
         world.stop(entry, end, cause)
     elif not entry.held:

@@ -19,8 +19,8 @@ class JobEntry:
     """A job that is not over, or one that just ended. Changed only by applying records."""
 
     __slots__ = (
-        "after", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "grants", "held", "id",
-        "intent", "losses", "lost_on", "not_before_us", "paused_us", "reason", "reasons", "retries", "spec", "started_us",
+        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "grants", "heir", "held", "id",
+        "intent", "kept_us", "leaving", "losses", "lost_on", "not_before_us", "paused_us", "preempted_us", "reason", "reasons", "retries", "served_us", "spec", "started_us",
         "state", "stood_still", "stood_still_us", "submitted_us", "up",
     )  # fmt: skip
 
@@ -33,6 +33,9 @@ class JobEntry:
         self.retries = 0
         self.losses = 0
         self.not_before_us = 0
+        self.preempted_us: int | None = None
+        self.heir: tuple[int, str] = (spec.priority, spec.name)
+        self.attained = self.kept_us = self.served_us = 0
         self.first_started_us: int | None = None
         self.ended_us: int | None = None
         self.reason: Reason | None = None
@@ -47,6 +50,7 @@ class JobEntry:
         self.attempt, self.grants, self.started_us = attempt, grants, at_us
         self.held = {(g.role, g.index): g for g in grants}
         self.up: set[TaskKey] = set()
+        self.leaving: set[TaskKey] = set()
         self.exit_codes: dict[TaskKey, int | None] = {}
         self.errors: list[str] = []
         self.intent: Stopping | None = None

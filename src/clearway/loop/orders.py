@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clearway.model.ids import NodeId
 
 
-ORDERING = frozenset({ev.Started, ev.Stopping, ev.Paused})
+ORDERING = frozenset({ev.Started, ev.Stopping, ev.Resized, ev.Paused})
 """Records from which an order to the engine follows."""
 
 
@@ -26,9 +26,17 @@ def actions_of(state: WorldState, record: Record) -> list[Action]:
         return launches(state, state.jobs[record.job])
     if isinstance(record, ev.Stopping):
         return halts(state, state.jobs[record.job])
+    if isinstance(record, ev.Resized):
+        entry = state.jobs[record.job]
+        less = {(grant.role, grant.index) for grant in record.less}
+        return [*launches(state, entry), *(order for order in halts(state, entry) if _key(order) in less)]
     if isinstance(record, ev.Paused):
         return pauses(state, state.jobs[record.job], paused=record.paused)
     return []
+
+
+def _key(order: Action) -> tuple[int, int]:
+    return order.task.role, order.task.index
 
 
 def _ref(entry: JobEntry, key: tuple[int, int]) -> TaskRef:

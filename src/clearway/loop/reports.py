@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clearway.loop import endings
+from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
 from clearway.model.actions import Halt
@@ -66,11 +67,21 @@ def _node_up(world: World, report: NodeIsUp) -> None:
     if report.unhealthy != state.unhealthy.get(node, ()):
         world.emit(ev.DevicesChanged(world.now_us, node, report.unhealthy))
     strays = [task for task in report.running if state.live(task) is None]
-    if strays or node in state.quiet or node in state.lost:
+    if set(strays) != state.strays.get(node, set()) or node in state.quiet or node in state.lost:
         world.emit(ev.NodeHeard(world.now_us, node, report.running))
-        grace = STRAY_GRACE_US
-        world.order(Halt(task, name, "SIGTERM", grace) for task in strays)
+    world.order(Halt(task, name, "SIGTERM", STRAY_GRACE_US) for task in strays)
     _missing(world, node, report)
+    for task in report.running:
+        _task_up(world, task)
+    world.order(tell_node_again(state, node))
+
+
+def miss_absent(world: World, there: set[str]) -> None:
+    """Take nodes that a new controller's engine does not know of for quiet from now on."""
+    state = world.state
+    for name, node in sorted(state.nodes.items(), key=lambda item: item[1]):
+        if name not in there and node not in state.quiet and node not in state.lost:
+            world.emit(ev.NodeQuiet(world.now_us, node, world.now_us))
 
 
 def _missing(world: World, node: NodeId, report: NodeIsUp) -> None:
@@ -100,10 +111,9 @@ def _node_quiet(world: World, report: NodeIsQuiet) -> None:
 def lease_due(world: World, timer: Timer) -> None:
     """Declare a node lost whose lease ran out: not heard of for a full lease under this controller."""
     node = NodeId(timer.number)
-    since = world.state.quiet.get(node)
-    if since is None:
+    if node not in world.state.quiet:
         return
-    due = max(since, world.state.controller_up_us) + world.policy.lease_us
+    due = world.state.lease_end_us(node)
     if due > world.now_us:
         world.state.timers.add(Timer(due, Due.LEASE, node))
         return

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.core.ledger import Held
 from clearway.core.line import Waiting
-from clearway.core.view import Reservation, View
+from clearway.core.protocols import Candidate
+from clearway.core.view import Reservation, Running, View
 from clearway.loop.entry import JobEntry
 from clearway.loop.timers import Due, Timer, Timers
 from clearway.model import events as ev
@@ -17,7 +18,7 @@ from clearway.model.errors import LedgerError
 from clearway.model.fleet import NodeSpec, PolicySpec
 from clearway.model.ids import JobId, NodeId
 from clearway.model.states import MOVES, TERMINAL, End, State
-from clearway.policies.registry import rules_for
+from clearway.policies.registry import orders_of, rules_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,6 @@ class WorldState:
         """Begin with an empty world."""
         self.policy, self.seed = policy, seed
         self.view = View(rules_for(policy))
-        self.view.reservation_timeout_us = policy.reservation_timeout_us
         self.jobs: dict[JobId, JobEntry] = {}
         self.over: dict[JobId, State] = {}
         self.names: dict[str, JobId] = {}
@@ -71,6 +71,22 @@ class WorldState:
         """Return the jobs that wait for a job to succeed, in the order in which they entered."""
         return [self.jobs[other] for other in self.dependents.get(job, ()) if other in self.jobs]
 
+    def priority(self, entry: JobEntry) -> int:
+        """Return the priority by which a job is treated: its own, or a larger one that it inherits."""
+        return entry.heir[0] if self.policy.priority_inheritance else entry.spec.priority
+
+    def candidate(self, entry: JobEntry) -> Candidate:
+        """Return what orders may look at of a job."""
+        heir_of = entry.heir[1] if self.policy.priority_inheritance and entry.heir[0] > entry.spec.priority else ""
+        return Candidate(
+            entry.id, entry.spec, entry.submitted_us, entry.spec.estimate_us, self.priority(entry), entry.attained,
+            entry.kept_us, heir_of, entry.served_us,
+        )  # fmt: skip
+
+    def waiting(self, entry: JobEntry) -> Waiting:
+        """Return a job as the line knows it."""
+        return Waiting(self.candidate(entry), entry.attempt)
+
     # --- changing ------------------------------------------------------------------------------
 
     def apply(self, record: Record) -> None:
@@ -93,6 +109,8 @@ class WorldState:
             if self.over.get(job) != State.SUCCEEDED:
                 entry.after.add(job)
                 self.dependents.setdefault(job, []).append(record.job)
+        for upstream in record.after:
+            self.inherit(upstream, record.at_us)
         self._submit_timers(entry)
         if not entry.after:
             self.ready[record.job] = None
@@ -111,7 +129,7 @@ class WorldState:
         """A wish changes nothing by itself: what follows from it is recorded beside it."""
 
     def _queue_changed(self, record: ev.QueueChanged) -> None:
-        self.view.queues.set_queue(record.queue)
+        self.view.set_queue(record.queue, orders_of(record.queue.order))
         self.view.changed_limits.update(self.view.queues.specs)
 
     def _limit_changed(self, record: ev.LimitChanged) -> None:
@@ -120,13 +138,38 @@ class WorldState:
 
     def _policy_changed(self, record: ev.PolicyChanged) -> None:
         self.policy = record.policy
-        self.view.reservation_timeout_us = record.policy.reservation_timeout_us
-        self.view.set_rules(rules_for(record.policy))
+        self.view.set_rules(rules_for(record.policy), record.at_us)
         self._time_leases()
 
     def _time_leases(self) -> None:
         for node in self.quiet:
             self.timers.add(Timer(self.lease_end_us(node), Due.LEASE, node))
+
+    def inherit(self, job: JobId, now_us: int) -> None:
+        """Work out anew whose priority a job inherits from those that wait for it, and what follows upstream."""
+        entry = self.jobs.get(job)
+        if entry is None:
+            return
+        heirs = [heir_entry.heir for d in self.dependents.get(job, []) if (heir_entry := self.jobs.get(d)) is not None]
+        best = max(heirs, key=lambda heir: heir[0], default=(entry.spec.priority, ""))
+        heir = best if best[0] > entry.spec.priority else (entry.spec.priority, entry.spec.name)
+        if heir == entry.heir:
+            return
+        entry.heir = heir
+        if entry.cls is not None:
+            self.view.change(self.waiting(entry), now_us)
+        elif job in self.view.running:
+            self.view.running[job].priority = self.priority(entry)
+        for other in sorted(entry.after):
+            self.inherit(other, now_us)
+
+    def _count_service(self, entry: JobEntry, record: ev.AttemptEnded) -> None:
+        """Count the run time and device time that an attempt had, and the work that its checkpoints have kept."""
+        ran, point = entry.run_us(record.at_us), entry.spec.checkpoint
+        entry.served_us += ran
+        entry.attained += ran * (sum(entry.spec.roles[g.role].demand.milli_gpus for g in entry.grants) or 1)
+        if point.on_stop or point.every_us:
+            entry.kept_us += ran if point.on_stop else ran - ran % point.every_us
 
     # --- nodes ---------------------------------------------------------------------------------
 
@@ -209,6 +252,12 @@ class WorldState:
                     self._open_if_clean(node)
             return
         key = (record.task.role, record.task.index)
+        if key in entry.leaving:
+            # it was told to go: how it went says nothing about the attempt
+            entry.leaving.discard(key)
+            entry.grants = tuple(grant for grant in entry.grants if (grant.role, grant.index) != key)
+            self._free(entry, key)
+            return
         entry.exit_codes[key] = record.exit_code
         if record.error:
             entry.errors.append(record.error)
@@ -218,12 +267,9 @@ class WorldState:
 
     def _joined(self, record: ev.Joined) -> None:
         entry = self.jobs[record.job]
-        key = self.view.key(entry.id, entry.spec, entry.submitted_us)
-        waiting = Waiting(entry.id, entry.spec, key, entry.attempt, entry.spec.estimate_us)
-        number = self.view.class_of(waiting)
+        number = self.view.join(self.waiting(entry), record.at_us)
         if number != record.cls:
             raise LedgerError(f"job {entry.id} belongs to class {number}, the record says {record.cls}")
-        self.view.line.join(waiting, self.view.line.classes[number])
         entry.cls, entry.reasons = number, ()
         self.ready.pop(record.job, None)
 
@@ -237,7 +283,7 @@ class WorldState:
 
     def _reserved(self, record: ev.Reserved) -> None:
         if record.grants:
-            self.view.reservations[record.job] = Reservation(record.job, record.start_us, record.grants)
+            self.view.reservations[record.job] = Reservation(record.job, record.start_us, record.grants, record.held)
             if self.policy.reservation_timeout_us is not None:
                 due = record.start_us + self.policy.reservation_timeout_us
                 self.timers.add(Timer(due, Due.PROMISE, record.job))
@@ -249,7 +295,7 @@ class WorldState:
         entry = self.jobs[record.job]
         if record.attempt != entry.attempt + 1:
             raise LedgerError(f"job {entry.id}: attempt {record.attempt} follows {entry.attempt}")
-        self.view.line.leave(record.job)
+        self.view.leave(record.job)
         self._move(entry, State.STARTING)
         entry.begin(record.attempt, record.grants, record.at_us)
         entry.cls, entry.reasons = None, ()
@@ -257,6 +303,8 @@ class WorldState:
             entry.first_started_us = record.at_us
         held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.grants]
         self.view.start(entry.id, entry.spec, held, record.at_us)
+        calm_until_us = 0 if entry.preempted_us is None else entry.preempted_us + self.policy.calm_us
+        self.view.run(Running(entry.id, entry.spec, entry.attempt, self.priority(entry), record.at_us, calm_until_us))
         if entry.spec.time_limit_us is not None:
             self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
 
@@ -265,12 +313,29 @@ class WorldState:
         if entry.state != State.STOPPING:
             self._move(entry, State.STOPPING)
         entry.intent = record
+        running = self.view.running.get(record.job)
+        if running is not None:
+            running.stopping = True
+            self.view.ends.expect(record.job, record.at_us)
+
+    def _resized(self, record: ev.Resized) -> None:
+        entry = self.jobs[record.job]
+        if record.more:
+            held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.more]
+            self.view.more(entry.id, entry.spec, held)
+            entry.grants += record.more
+            entry.held.update({(grant.role, grant.index): grant for grant in record.more})
+        less = {(grant.role, grant.index) for grant in record.less}
+        entry.leaving |= less
+        self.view.running[record.job].leaving |= less
+        self.view.victims_changed = True
 
     def _paused(self, record: ev.Paused) -> None:
         entry = self.jobs[record.job]
         self._move(entry, State.SUSPENDED if record.paused else State.RUNNING)
         if record.paused:
             entry.paused_us, entry.stood_still = record.at_us, True
+            self.view.running[record.job].paused = True
         elif entry.paused_us is not None:
             entry.stood_still_us += record.at_us - entry.paused_us
             entry.paused_us = None
@@ -282,8 +347,11 @@ class WorldState:
         entry = self.jobs[record.job]
         for key in list(entry.held):
             self._free(entry, key)
+        self._count_service(entry, record)
         if record.end == End.FAILED:
             entry.retries += 1
+        elif record.end == End.PREEMPTED:
+            entry.preempted_us = record.at_us
         elif record.end in (End.LOST, End.EVICTED):
             entry.losses += 1
         entry.intent = None
@@ -306,11 +374,13 @@ class WorldState:
         if record.state not in TERMINAL:
             raise LedgerError(f"{record.state} is no end")
         entry.ended_us, entry.reason = record.at_us, record.reason
-        self.view.line.leave(record.job)
+        self.view.leave(record.job)
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
         self.over[record.job] = record.state
         self.ready.pop(record.job, None)
+        for upstream in sorted(entry.after):
+            self.inherit(upstream, record.at_us)
         for job in self.dependents.pop(record.job, []):
             other = self.jobs.get(job)
             if other is not None and record.state == State.SUCCEEDED:
@@ -340,6 +410,7 @@ _APPLY: dict[type[Record], Callable[[WorldState, Any], None]] = {
     ev.Reserved: WorldState._reserved,
     ev.Started: WorldState._started,
     ev.Stopping: WorldState._stopping,
+    ev.Resized: WorldState._resized,
     ev.Paused: WorldState._paused,
     ev.AttemptEnded: WorldState._attempt_ended,
     ev.Requeued: WorldState._requeued,

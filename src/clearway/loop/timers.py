@@ -17,6 +17,7 @@ class Due(IntEnum):
     RETRY_WINDOW = 4
     LEASE = 5
     PROMISE = 6
+    VICTIM = 7
 
 
 class Timer(NamedTuple):

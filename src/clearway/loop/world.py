@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.core.line import Waiting
 from clearway.loop import asks, endings, reports
 from clearway.loop.entry import JobEntry
 from clearway.loop.orders import ORDERING, actions_of, tell_again
@@ -26,7 +25,7 @@ from clearway.model.errors import ClearwayError, LedgerError
 from clearway.model.fleet import PolicySpec
 from clearway.model.reasons import Code, because
 from clearway.model.states import End, State
-from clearway.ports.engine import Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -118,8 +117,6 @@ class World:
         """Change the state by a record from a journal."""
         self.state.apply(record)
         self.now_us = max(self.now_us, record.at_us)
-        if isinstance(record, ev.Joined):
-            self.state.ready = [job for job in self.state.ready if job != record.job]
 
     def emit(self, record: Record) -> None:
         """Record something: it is so from now on, and what the engine must be told is noted."""
@@ -135,13 +132,16 @@ class World:
         self.now_us = now_us
         self._records, self._actions = [], []
         answers: list[object] = [None] * len(inputs)
-        early = [i for i, one in enumerate(inputs) if isinstance(one, TaskIsGone | TaskIsUp)]
-        late = [i for i, one in enumerate(inputs) if not isinstance(one, TaskIsGone | TaskIsUp)]
-        for i in early + late:
+        for i in _ends_first(inputs):
             answers[i] = self._take(inputs[i])
-        self._fire()
-        self._settle()
-        self._decide()
+        if any(isinstance(one, ControllerUp) for one in inputs):
+            reports.miss_absent(self, {one.spec.name for one in inputs if isinstance(one, NodeIsUp)})
+        last_chances = self._fire()
+        self._go_on()
+        for timer in last_chances:  # what starts at the very moment of its deadline has met it
+            endings.due(self, timer)
+        if last_chances:
+            self._go_on()
         return Step(self._records, self._actions, answers, self.state.timers.next_us())
 
     def _take(self, one: Ask | Report) -> object:
@@ -159,15 +159,27 @@ class World:
             return error
         return None
 
-    def _fire(self) -> None:
+    def _fire(self) -> list[Timer]:
+        """Do what is due, and return what is due only for jobs that do not start now."""
+        last_chances = []
         while (timer := self.state.timers.pop_due(self.now_us)) is not None:
-            self._due(timer)
+            if timer.due in (Due.START_DEADLINE, Due.RETRY_WINDOW):
+                last_chances.append(timer)
+            else:
+                self._due(timer)
+        return last_chances
+
+    def _go_on(self) -> None:
+        self._settle()
+        self._decide()
 
     def _due(self, timer: Timer) -> None:
         if timer.due == Due.LEASE:
             reports.lease_due(self, timer)
         elif timer.due == Due.PROMISE:
             self.state.view.promises_changed = True
+        elif timer.due == Due.VICTIM:
+            self.state.view.victims_changed = True
         else:
             endings.due(self, timer)
 
@@ -175,29 +187,30 @@ class World:
         """Put every job that may start from now on into the line, and say why others wait."""
         state = self.state
         while state.ready:
-            ready, state.ready = state.ready, []
+            ready, state.ready = state.ready, {}
             for job in ready:
                 entry = state.jobs.get(job)
                 if entry is not None and entry.state == State.PENDING:
                     self._join(entry)
 
     def _join(self, entry: JobEntry) -> None:
-        if entry.not_before_us > self.now_us or entry.after:
+        if entry.not_before_us > self.now_us or entry.after or entry.cls is not None:
             return
-        waiting = Waiting(entry.id, entry.spec, (), entry.attempt, None)
-        self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(waiting)))
+        self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))
 
     def _decide(self) -> None:
         view = self.state.view
-        if not view.line.count:
+        stirs = view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed
+        if not (stirs or view.victims_changed) or not (view.line.count or view.elastic):
             return
-        if view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed:
-            plan = decide(view, self.now_us)
-            view.ledger.gained.clear()
-            view.changed_limits.clear()
-            view.promises_changed = False
-            for record in plan.records:
-                self.emit(record)
+        plan = decide(view, self.now_us)
+        view.ledger.gained.clear()
+        view.changed_limits.clear()
+        view.promises_changed = view.victims_changed = False
+        for record in plan.records:
+            self.emit(record)
+        if plan.next_us is not None:
+            self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))
 
     # --- used by the parts of the loop -----------------------------------------------------------
 
@@ -215,3 +228,16 @@ class World:
         """Say which jobs an entry waits for."""
         names = ", ".join(self.jobs[job].spec.name for job in sorted(entry.after) if job in self.jobs)
         self.emit(ev.JobWaits(self.now_us, entry.id, (because(Code.AFTER, jobs=names),)))
+
+
+def _ends_first(inputs: Sequence[Ask | Report]) -> list[int]:
+    """Return in which order inputs of one moment are taken: what tells of a task's end first, else as they came.
+
+    A node that no longer runs a task would say that nobody saw its end. A task that is up is not moved: a node may
+    have spoken before it was started.
+    """
+    ended = {one.task for one in inputs if isinstance(one, TaskIsGone)}
+    if not ended or len(ended) == len(inputs):
+        return list(range(len(inputs)))
+    early = [isinstance(one, TaskIsGone | TaskIsUp) and one.task in ended for one in inputs]
+    return sorted(range(len(inputs)), key=lambda i: not early[i])

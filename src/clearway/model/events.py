@@ -191,11 +191,15 @@ class JobWaits(_Record, frozen=True, tag=True):
 
 
 class Reserved(_Record, frozen=True, tag=True):
-    """A waiting job is promised these grants at `start_us`; no grants: the promise is over."""
+    """A waiting job is promised these grants at `start_us`; no grants: the promise is over.
+
+    `held`: they are being cleared for it by stopping others, and kept for it until it starts.
+    """
 
     job: JobId
     start_us: int
     grants: tuple[Grant, ...]
+    held: bool = False
 
 
 class Started(_Record, frozen=True, tag=True):
@@ -214,6 +218,16 @@ class Stopping(_Record, frozen=True, tag=True):
     attempt: int
     end: End
     cause: Reason
+
+
+class Resized(_Record, frozen=True, tag=True):
+    """An attempt grows by `more` grants, or is told to give back `less` of them; it goes on with the others."""
+
+    job: JobId
+    attempt: int
+    cause: Reason
+    more: tuple[Grant, ...] = ()
+    less: tuple[Grant, ...] = ()
 
 
 class Paused(_Record, frozen=True, tag=True):
@@ -255,6 +269,6 @@ Input = (
     | ControllerStarted
 )  # fmt: skip
 Decided = (
-    NodeLost | Joined | ClassWaits | JobWaits | Reserved | Started | Stopping | Paused | AttemptEnded | Requeued | Ended
+    NodeLost | Joined | ClassWaits | JobWaits | Reserved | Started | Stopping | Resized | Paused | AttemptEnded | Requeued | Ended
 )
 Record = Input | Decided

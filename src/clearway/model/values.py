@@ -135,12 +135,12 @@ def name(field: str, value: object) -> str:
 
 
 def names(field: str, value: object) -> tuple[str, ...]:
-    """Return a list of names; one name stands for a list of one."""
+    """Return a list of names, each once; one name stands for a list of one."""
     if isinstance(value, str):
         value = [value]
     if not isinstance(value, list | tuple):
         raise InputError(field, value, "a name or a list of names")
-    return tuple(name(field, v) for v in value)
+    return tuple(dict.fromkeys(name(field, v) for v in value))
 
 
 def choice(field: str, value: object, allowed: tuple[str, ...]) -> str:

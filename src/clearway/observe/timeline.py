@@ -71,7 +71,7 @@ class Timeline:
         self._on: dict[type, Callable[[Any], None]] = {
             ev.Submitted: self._submitted, ev.Refused: self._refused, ev.Joined: self._joined,
             ev.ClassWaits: self._class_waits, ev.JobWaits: self._job_waits, ev.Started: self._started,
-            ev.Stopping: self._stopping, ev.TaskEnded: self._task_ended, ev.AttemptEnded: self._attempt_ended,
+            ev.Stopping: self._stopping, ev.Resized: self._resized, ev.TaskEnded: self._task_ended, ev.AttemptEnded: self._attempt_ended,
             ev.Ended: self._ended, ev.Requeued: self._requeued, ev.Paused: self._paused, ev.Reserved: self._reserved,
             ev.NodeAdded: self._node_added, ev.NodeLost: self._node_lost, ev.NodeHeard: self._node_heard,
             ev.NodeDrained: self._node_drained, ev.DevicesChanged: self._devices_changed,
@@ -189,6 +189,15 @@ class Timeline:
     def _stopping(self, r: ev.Stopping) -> None:
         track = self._jobs[r.job]
         self._event(r.at_us, "stopping", job=track.name, attempt=r.attempt, end=str(r.end), cause=self._text(r.cause))
+
+    def _resized(self, r: ev.Resized) -> None:
+        track = self._jobs[r.job]
+        attempt = track.attempts[-1]
+        attempt.tasks.extend(TaskTrack(g, r.at_us) for g in r.more)
+        more, less = len(r.more), len(r.less)
+        self._event(
+            r.at_us, "resized", job=track.name, attempt=r.attempt, more=more, less=less, cause=self._text(r.cause)
+        )
 
     def _task_ended(self, r: ev.TaskEnded) -> None:
         track = self._jobs.get(r.task.job)

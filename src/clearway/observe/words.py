@@ -221,6 +221,18 @@ def _not_considered(_: Facts) -> str:
     return "was not yet considered in this cycle; others went first"
 
 
+def _no_victim(f: Facts) -> str:
+    return f"may stop nobody for it ({f.name('why')})"
+
+
+def _clearing(_: Facts) -> str:
+    return "a place is being cleared for it: those who stand there are told to stop"
+
+
+def _held(f: Facts) -> str:
+    return f"is held back by {f.name('by')}" if f.reason.get("by") else "is held back until it is released"
+
+
 # --- why it started ----------------------------------------------------------------------------------
 
 
@@ -233,6 +245,15 @@ def _backfilled(f: Facts) -> str:
     return f"fits on {f.name('nodes')} without touching the reservation {promised} (backfill)"
 
 
+def _inherited(f: Facts) -> str:
+    return f"fits on {f.name('nodes')} and was raised to priority {f.number('priority')} by {f.name('first')}, which waits for it"
+
+
+def _grown(f: Facts) -> str:
+    tasks = f.number("tasks")
+    return f"grows by {tasks} task{'' if tasks == 1 else 's'} into what no waiting job can use"
+
+
 # --- why it ended ------------------------------------------------------------------------------------
 
 
@@ -242,6 +263,23 @@ def _exited(f: Facts) -> str:
 
 def _cancelled(f: Facts) -> str:
     return f"was cancelled by {f.name('by')}" if f.reason.get("by") else "was cancelled"
+
+
+_CAUSES = {
+    "priority": "which has a higher priority ({priority})",
+    "reclaim": "whose queue takes back what it is guaranteed",
+    "fair": "whose queue is further below its fair share",
+    "time_slice": "whose turn it is after a time slice",
+}
+
+
+def _preempted(f: Facts) -> str:
+    why = _CAUSES.get(str(f.reason.get("cause")), "").format(priority=f.number("priority"))
+    return f"makes room for {f.name('first')}{', ' if why else ''}{why}"
+
+
+def _requeued(f: Facts) -> str:
+    return f"was put back into its queue by {f.name('by')}" if f.reason.get("by") else "was put back into its queue"
 
 
 def _time_limit(f: Facts) -> str:
@@ -312,6 +350,13 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.AFTER: _after,
     Code.RETRY_DELAY: _retry_delay,
     Code.NOT_CONSIDERED: _not_considered,
+    Code.NO_VICTIM: _no_victim,
+    Code.CLEARING: _clearing,
+    Code.HELD: _held,
+    Code.INHERITED: _inherited,
+    Code.GROWN: _grown,
+    Code.PREEMPTED: _preempted,
+    Code.REQUEUED: _requeued,
     Code.PLACED: _placed,
     Code.BACKFILLED: _backfilled,
     Code.EXITED: _exited,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from clearway.core.protocols import Filter, Order, Rules, Score
+from clearway.core.protocols import Filter, Order, QueueOrder, Rules, Score, Taking
 from clearway.model.errors import InputError
 from clearway.model.fleet import PolicySpec
 from clearway.model.machine_words import read_policy
@@ -14,27 +12,48 @@ from clearway.policies.filter.gpu_model import GpuModel
 from clearway.policies.filter.labels import Labels
 from clearway.policies.filter.spot import Spot
 from clearway.policies.filter.taints import Taints
+from clearway.policies.order.edf import EarliestDeadlineFirst
+from clearway.policies.order.f1 import F1
+from clearway.policies.order.fair import Fair
 from clearway.policies.order.fifo import Fifo
+from clearway.policies.order.largest import LargestFirst
+from clearway.policies.order.las import LeastAttained
 from clearway.policies.order.priority import Priority
+from clearway.policies.order.sjf import ShortestFirst
+from clearway.policies.order.srtf import ShortestRemainingFirst
+from clearway.policies.order.unicep import Unicep
+from clearway.policies.order.wfp3 import Wfp3
 from clearway.policies.score.best_fit import BestFit
 from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
 from clearway.policies.score.random_place import RandomPlace
 from clearway.policies.score.spread import Spread
 
+from clearway.policies.victim.fair import FairTaking
+from clearway.policies.victim.priority import ByPriority
+from clearway.policies.victim.reclaim import Reclaim
+from clearway.policies.victim.time_slice import TimeSlice
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ORDERS: dict[str, Order] = {o.name: o for o in (Fifo(), Priority())}
+ORDERS: dict[str, Order | QueueOrder] = {
+    o.name: o
+    for o in (
+        Fifo(), Priority(), Fair(), ShortestFirst(), ShortestRemainingFirst(), LeastAttained(), LargestFirst(), Wfp3(),
+        Unicep(), F1(), EarliestDeadlineFirst(),
+    )
+}  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
+CAUSES: dict[str, Taking] = {c.name: c for c in (ByPriority(), Reclaim(), FairTaking(), TimeSlice())}
 SCORES: dict[str, Score] = {s.name: s for s in (BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread())}
 SCORES_LATER = frozenset({"affinity", "topology"})
 """Parts of a score whose words (inputs, topology) no job can carry yet: they would be 0 for every node."""
 
 BUNDLES: dict[str, PolicySpec] = {
-    "throughput": PolicySpec(order=("priority", "fifo"), backfill="easy"),
-    "responsive": PolicySpec(order=("priority", "fifo"), backfill="easy"),
-    "fair": PolicySpec(order=("priority", "fifo"), backfill="easy"),
+    "throughput": PolicySpec(order=("priority", "sjf", "fifo"), backfill="easy"),
+    "responsive": PolicySpec(order=("priority", "las", "fifo"), backfill="easy", preempt=("priority", "reclaim")),
+    "fair": PolicySpec(order=("fair", "priority", "fifo"), backfill="easy", preempt=("priority", "reclaim")),
     "cheap": PolicySpec(order=("priority", "fifo"), backfill="easy", score=(("cost", 2), ("fragmentation", 1))),
 }
 
@@ -58,9 +77,30 @@ def rules_for(spec: PolicySpec) -> Rules:
     for name, _ in spec.score:
         if name not in SCORES and name not in SCORES_LATER:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
-    if spec.preempt or spec.priority_inheritance:
-        raise InputError("preempt", list(spec.preempt), "this version stops no job for another yet")
-    if spec.backfill == "conservative" or spec.estimate == "forecast":
-        raise InputError("policy", msgspec.to_builtins(spec.backfill), "this version does not carry out this word yet")
+    if spec.estimate == "forecast":
+        raise InputError("estimate", spec.estimate, "this version does not carry out this word yet")
     scores = tuple((weight, SCORES[name]) for name, weight in spec.score if name in SCORES and weight)
-    return Rules(tuple(ORDERS[name] for name in spec.order), FILTERS, scores, spec.backfill)
+    return Rules(
+        orders=tuple(ORDERS[name] for name in spec.order),
+        filters=FILTERS,
+        scores=scores,
+        backfill=spec.backfill,
+        job_orders=tuple((i, order) for i, name in enumerate(spec.order) if isinstance(order := ORDERS[name], Order)),
+        by_queue=frozenset(i for i, name in enumerate(spec.order) if name == Fair.name),
+        measure=spec.fairness_measure,
+        preempt=tuple(CAUSES[name] for name in spec.preempt),
+        min_runtime_us=spec.min_runtime_us,
+        time_slice_us=spec.time_slice_us,
+        reservation_timeout_us=spec.reservation_timeout_us,
+    )
+
+
+def orders_of(names: tuple[str, ...]) -> tuple[Order, ...]:
+    """Look up the orders inside a queue; InputError for one that is unknown or goes by queues."""
+    found: list[Order] = []
+    for name in names:
+        order = ORDERS.get(name)
+        if not isinstance(order, Order):
+            raise InputError("order", name, "one of " + ", ".join(sorted(n for n in ORDERS if n != Fair.name)))
+        found.append(order)
+    return tuple(found)

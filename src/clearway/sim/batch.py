@@ -66,16 +66,16 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
         read = lru_cache(maxsize=1)(self._read)
         for i, name in enumerate(self.names):
             at_us = self.first_us + i * self.every_us
-            what, truth = read(self.context.queues.epoch(at_us))
+            what, truth = read(self.context.queues.edition(at_us))
             yield Arrival(at_us, _named(what, name), truth)
 
     def check(self) -> None:
         """Raise UnknownWordError or NotYetError for a word that refuses the whole file."""
-        self._read(self.context.queues.epoch(self.first_us))
+        self._read(self.context.queues.edition(self.first_us))
 
-    def _read(self, epoch: int) -> Reading:
+    def _read(self, edition: int) -> Reading:
         queue = self.raw.get("queue", "default")
-        defaults = self.context.queues.defaults(queue if isinstance(queue, str) else "", epoch)
+        defaults = self.context.queues.defaults(queue if isinstance(queue, str) else "", edition)
         spec, truth = _spec(self.raw, defaults), _truth(self.raw)
         if isinstance(truth, Reason):
             return Reading(truth if isinstance(spec, JobSpec) else spec, Truth())

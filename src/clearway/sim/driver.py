@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from clearway.model.asks import Cancel, Refuse, Submit
 from clearway.model.errors import ClearwayError, InputError, LedgerError
-from clearway.model.events import AttemptEnded, Ended
+from clearway.model.events import AttemptEnded, Ended, Stopping
 from clearway.model.reasons import Code, because
 from clearway.model.states import End
 from clearway.ports.engine import TaskIsGone
@@ -158,12 +158,22 @@ class Driver:
         if step.records:
             self._last_us = now_us
             self._sink(step.records)
-            for record in step.records:
-                if type(record) is Ended:
-                    self.engine.forget(record.job)
-                elif type(record) is AttemptEnded and record.end is End.LOST:
-                    self.engine.write_off(record.job, record.attempt)
+            self._tell_engine(step.records)
         return step
+
+    def _tell_engine(self, records: Sequence[Record]) -> None:
+        """Let the engine know which jobs are over, and which attempts are taken for lost."""
+        for record in records:
+            match record:
+                case Ended(job=job):
+                    self.engine.forget(job)
+                case (
+                    Stopping(job=job, attempt=attempt, end=End.LOST)
+                    | AttemptEnded(job=job, attempt=attempt, end=End.LOST)
+                ):
+                    self.engine.write_off(job, attempt)
+                case _:
+                    pass
 
     def _watch(self, step: Step, *, idle: bool) -> None:
         again = step.next_us is not None and step.next_us <= self.clock.now_us()

@@ -355,8 +355,9 @@ class SimEngine:
         now_us = self.clock.now_us()
         for run in touched.values():
             run.progress.settle(now_us)
-            run.broken = True
-            run.written_off |= machine.reach is Reach.CUT
+            self._save(run)
+            run.broken = run.broken or not run.shrinks
+            run.written_off = run.written_off or machine.reach is Reach.CUT
         for task, run in list(machine.runs.items()):
             self._take(run, task)
         self._settle(touched, asked=False)

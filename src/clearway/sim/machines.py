@@ -54,8 +54,8 @@ class Run:
     """One attempt of a job: tasks that work together and end together."""
 
     __slots__ = (
-        "attempt", "broken", "counts", "held", "job", "paused", "progress", "spec", "stopping", "written_off", "truth", "version",
-        "was_whole", "work",
+        "attempt", "broken", "counts", "held", "job", "paused", "progress", "spec", "stopping", "truth", "version",
+        "was_whole", "work", "written_off",
     )  # fmt: skip
 
     def __init__(self, order: Launch, truth: Truth, saved: int) -> None:
@@ -93,6 +93,11 @@ class Run:
         held = self.held.pop(task)
         del held.machine.runs[task]
         return held
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether it goes on without some of its tasks."""
+        return any(role.min_tasks < role.tasks for role in self.spec.roles)
 
     @property
     def is_whole(self) -> bool:

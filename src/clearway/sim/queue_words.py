@@ -31,14 +31,14 @@ class QueueBook:
                 raise InputError("name", spec.name, "each queue has a name of its own", "queues")
             specs[spec.name] = spec
         self._from_us = [_BEGINNING_US]
-        self._epochs = [specs]
+        self._editions = [specs]
         self.first = tuple(_parents_first(specs))
 
     def change(self, at_us: int, raw: object) -> QueueSpec:
         """Lay the words of a `set_queue` over those that the queue had; return the queue from `at_us` on."""
         spec = self._read(raw)
         self._from_us.append(at_us)
-        self._epochs.append({**self._epochs[-1], spec.name: spec})
+        self._editions.append({**self._editions[-1], spec.name: spec})
         return spec
 
     def _read(self, raw: object) -> QueueSpec:
@@ -50,13 +50,13 @@ class QueueBook:
         self._raw[name] = words
         return spec
 
-    def epoch(self, at_us: int) -> int:
+    def edition(self, at_us: int) -> int:
         """Return the number of the stretch of time between two changes in which a moment lies."""
         return bisect_right(self._from_us, at_us) - 1
 
-    def defaults(self, queue: str, epoch: int) -> dict[str, object]:
+    def defaults(self, queue: str, edition: int) -> dict[str, object]:
         """Return the job words that a queue gives: of each word, from the nearest queue upwards that states it."""
-        specs, found = self._epochs[epoch], dict[str, object]()
+        specs, found = self._editions[edition], dict[str, object]()
         seen: set[str] = set()
         while queue in specs and queue not in seen:
             seen.add(queue)

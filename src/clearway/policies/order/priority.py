@@ -12,7 +12,8 @@ class Priority:
     """By the job's `priority`, larger first."""
 
     name = "priority"
+    timed = False
 
-    def key(self, candidate: Candidate) -> int:
+    def key(self, candidate: Candidate, now_us: int) -> int:  # noqa: ARG002 - stays the same while it waits
         """Return the negated priority."""
-        return -candidate.spec.priority
+        return -candidate.priority

@@ -1,4 +1,4 @@
-"""random: any node that has room, each as likely as the others (a baseline: what packing is worth)."""
+"""random: any node and device with room, each as likely as the others (a baseline: what packing is worth)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 FULL = 100
+DEVICES = 2**20  # the low bits choose a device, the high ones a node: they do not lean on each other
 WORD = 2**64
 
 
@@ -23,14 +24,17 @@ class RandomPlace:
     """
 
     name = "random"
-    anew = True
 
     def score(self, demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ARG002 - the shape
         """Return 100 for the node that is drawn."""
         scores = np.zeros(len(rows), np.int64)
         if len(rows):
-            scores[_mixed(ledger.cut + len(ledger.changed)) % len(rows)] = FULL
+            scores[self.draw(ledger) // DEVICES % len(rows)] = FULL
         return scores
+
+    def draw(self, ledger: Ledger) -> int:
+        """Return 64 mixed bits of the number of changes so far."""
+        return _mixed(ledger.cut + len(ledger.changed))
 
 
 def _mixed(number: int) -> int:

@@ -11,7 +11,7 @@ from clearway.sim.truth import Truth
 from clearway.sim.workloads.format import Format
 from clearway.sim.workloads.node_lists import openb_nodes
 from clearway.sim.workloads.shapes import REMEMBERED
-from clearway.sim.workloads.textfile import beside, csv_lines, positive, positive_us, whole_us
+from clearway.sim.workloads.textfile import beside, csv_lines, head, positive, positive_us, whole_us
 from clearway.sim.workloads.trace import Arrival, Trace
 
 if TYPE_CHECKING:
@@ -27,15 +27,22 @@ COLUMNS = (
 )
 NAME, CPU, MEMORY, GPUS, SHARE, MODELS, QOS, _, CREATED, DELETED, SCHEDULED = range(11)
 MIB = 2**20
+TIMELESS = 5  # some of the lists end after the GPUs: their pods have no times and no class of service
 NODE_LISTS = ("openb_node_list_gpu_node.csv.gz", "openb_node_list_gpu_node.csv")
 
 
-def _matches(head: Head) -> bool:
-    return head.columns == COLUMNS.split(",")
+def _matches(seen: Head) -> bool:
+    return seen.columns in (COLUMNS.split(","), COLUMNS.split(",")[:TIMELESS])
 
 
 def _lines(path: Path, damage: Damage) -> Iterator[Line]:
     return csv_lines(path, damage, lambda fields: whole_us(fields[CREATED], SECOND_US))
+
+
+def _timeless_lines(path: Path, damage: Damage) -> Iterator[Line]:
+    """Yield pods without times: one comes every second."""
+    for line in csv_lines(path, damage, lambda _: 0):
+        yield line._replace(at_us=(line.number - 2) * SECOND_US)
 
 
 @lru_cache(REMEMBERED)
@@ -52,6 +59,8 @@ def pod_roles(cpu: str, memory: str, gpus: str, share: str, models: str) -> tupl
 
 def pod_spec(fields: list[str], name: str = "") -> JobSpec:
     """Return the job of one row, under another name if one is given."""
+    if len(fields) == TIMELESS:
+        return JobSpec(name or fields[NAME], pod_roles(*fields[CPU:TIMELESS], ""))
     roles = pod_roles(*fields[CPU : MODELS + 1])
     return JobSpec(name or fields[NAME], roles, queue=fields[QOS] or "default")
 
@@ -67,13 +76,18 @@ def _build(line: Line) -> Arrival:
     return Arrival(line.at_us, pod_spec(fields), Truth(runtimes_us=(runtime_us,)))
 
 
+def _build_timeless(line: Line) -> Arrival:
+    return Arrival(line.at_us, pod_spec(line.fields), Truth())
+
+
 def _read(path: Path) -> Trace:
-    nodes = beside(path, *NODE_LISTS)
-    return Trace(
-        "openb", path, partial(_lines, path), _build,
-        nodes=openb_nodes(nodes) if nodes else (),
-        notes=("queues are the pods' classes of service", "GPU nodes only, as in the published runs"),
-    )  # fmt: skip
+    list_of_nodes = beside(path, *NODE_LISTS)
+    nodes = openb_nodes(list_of_nodes) if list_of_nodes else ()
+    if len(head(path).columns) == TIMELESS:
+        notes = ("pods have no times: one comes every second, and none ends", "GPU nodes only")
+        return Trace("openb", path, partial(_timeless_lines, path), _build_timeless, nodes, notes=notes)
+    notes = ("queues are the pods' classes of service", "GPU nodes only, as in the published runs")
+    return Trace("openb", path, partial(_lines, path), _build, nodes, notes=notes)
 
 
 FORMAT = Format("openb", "Alibaba GPU sharing 2023: pods with shares of a device (CSV)", _matches, _read)

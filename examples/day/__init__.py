@@ -1,0 +1,1 @@
+"""A day of two teams on eight devices: `python -m examples.day.run`."""

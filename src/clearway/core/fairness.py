@@ -1,0 +1,147 @@
+"""Fair shares: what each queue may have of what there is, and how far each is from it.
+
+Shares are max-min fair by hierarchical water-filling: at each level the guarantees come first, what is left is
+poured out by weight until a queue has what it wants, and queues of weight 0 get what nobody else wants. What a
+queue wants is what it holds and what waits in it. A queue's position is its use divided by its share; the smallest
+is served first. Sources: Bertsekas and Gallager, Data Networks (max-min fairness); Ghodsi et al., Dominant Resource
+Fairness, NSDI 2011 (measure `dominant`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.core.resources import CPUS, DISK, GPUS, MEMORY
+from clearway.model.fleet import PLENTY
+from clearway.model.job import WHOLE
+
+if TYPE_CHECKING:
+    from clearway.core.ledger import Ledger
+    from clearway.core.queues import Amounts, Queues
+
+FINE = 1 << 20  # shares are worked out in parts of a unit this fine, so that rounding never matters
+RATIO = 1 << 30  # use by share is an integer in parts of this
+TOTAL = 1 << 30  # all of the fleet in the measure `dominant`
+
+Position = tuple[tuple[int, int], ...]
+"""From the top queue down: (1 for weight 0, use by share). Compared level by level; the smaller is served first."""
+
+
+class Wish(NamedTuple):
+    """What one queue brings to the sharing: how much it wants, what it is guaranteed, its weight, what it lends."""
+
+    wants: int
+    guarantee: int
+    weight: int
+    lends: bool = True
+
+
+def water_fill(wishes: list[Wish], amount: int) -> list[int]:
+    """Divide an amount among queues of one level; returns each one's share, in the unit of `amount`.
+
+    If the guarantees together are more than there is, they shrink in proportion.
+    """
+    base = [min(w.wants, w.guarantee) for w in wishes]
+    kept = [b if w.lends else w.guarantee for b, w in zip(base, wishes, strict=True)]
+    if sum(kept) > amount:
+        total = sum(kept)
+        return [k * amount // total for k in kept]
+    shares = list(base)
+    left = amount - sum(kept)
+    for weighty in (True, False):
+        open_ones = [i for i, w in enumerate(wishes) if w.wants > shares[i] and (w.weight > 0) == weighty]
+        left = _pour(wishes, shares, open_ones, left, by_weight=weighty)
+    return shares
+
+
+def _pour(wishes: list[Wish], shares: list[int], open_ones: list[int], left: int, *, by_weight: bool) -> int:
+    """Raise the level of the open queues together until each is full or nothing is left; return what is left."""
+
+    def weight(i: int) -> int:
+        return wishes[i].weight if by_weight else 1
+
+    order = sorted(open_ones, key=lambda i: ((wishes[i].wants - shares[i]) * FINE // weight(i), i))
+    weights = sum(weight(i) for i in order)
+    for i in order:
+        missing = wishes[i].wants - shares[i]
+        part = min(missing, left * weight(i) // weights)
+        shares[i] += part
+        left -= part
+        weights -= weight(i)
+    return left
+
+
+class Fairness:
+    """Shares and positions of all queues, worked out when first asked after something changed."""
+
+    def __init__(self, queues: Queues, ledger: Ledger, measure: str) -> None:
+        """Measure by device time (`gpu`; CPUs where there are no devices) or by dominant resource (`dominant`)."""
+        self._queues, self._ledger, self._measure = queues, ledger, measure
+        self._shares: dict[str, int] = {}
+        self._capacity: dict[str, int] = {}
+        self._seen: tuple[int, int] = (-1, -1)
+
+    def _refresh(self) -> None:
+        seen = (self._queues.revision, self._ledger.fleet_revision)
+        if seen == self._seen:
+            return
+        if seen[1] != self._seen[1]:
+            self._capacity = capacity(self._ledger)
+        self._seen = seen
+        self._shares = {}
+        self._share_out("", self._all())
+
+    def _all(self) -> int:
+        if self._measure == "dominant":
+            return TOTAL * FINE
+        return self._capacity["gpus" if self._capacity["gpus"] else "cpus"] * FINE
+
+    def measured(self, amounts: Amounts) -> int:
+        """Return amounts as one number, in fine parts."""
+        if self._measure == "dominant":
+            caps = self._capacity
+            return max((amounts.get(r, 0) * TOTAL * FINE // cap for r, cap in caps.items() if cap), default=0)
+        return amounts.get("gpus" if self._capacity["gpus"] else "cpus", 0) * FINE
+
+    def _share_out(self, parent: str, amount: int) -> None:
+        children = self._queues.children(parent)
+        wishes = [self._wish(name) for name in children]
+        for name, share in zip(children, water_fill(wishes, amount), strict=True):
+            self._shares[name] = share
+            if self._queues.children(name):
+                self._share_out(name, share)
+
+    def _wish(self, name: str) -> Wish:
+        spec, wants = self._queues.specs[name], self.measured(self._queues.wanted(name))
+        guarantee = self.measured(dict(spec.guarantee))
+        limit = dict(spec.limit)
+        if any(self.measured({r: a}) for r, a in limit.items()):
+            wants = min(wants, self.measured(limit))
+        return Wish(wants if spec.borrow else min(wants, guarantee), guarantee, spec.weight, spec.lend)
+
+    def share(self, queue: str) -> int:
+        """Return a queue's fair share, in fine parts of the measure."""
+        self._refresh()
+        return self._shares.get(queue, 0)
+
+    def position(self, queue: str, more: Amounts | None = None, less: Amounts | None = None) -> Position:
+        """Return how far a queue is from its share, as it is or with `more` or `less` held."""
+        self._refresh()
+        return tuple(self._step(name, more, less) for name in reversed(self._queues.chain(queue)))
+
+    def _step(self, name: str, more: Amounts | None, less: Amounts | None) -> tuple[int, int]:
+        use, share = self.measured(self._queues.burden(name, more, less)), self._shares.get(name, 0)
+        ratio = use * RATIO // share if share else (RATIO * RATIO if use else 0)
+        return (1 if self._queues.specs[name].weight == 0 else 0, ratio)
+
+
+def capacity(ledger: Ledger) -> dict[str, int]:
+    """Return what the open nodes have together; resources that some node has without measure are left out."""
+    n = ledger.count
+    found = {"gpus": int(ledger.cap[GPUS][:n][ledger.open[:n]].sum()) * WHOLE if ledger.cap else 0, "cpus": 0}
+    for name, row in (("cpus", CPUS), ("memory", MEMORY), ("disk", DISK)):
+        if ledger.cap:
+            amounts = ledger.cap[row][:n][ledger.open[:n]]
+            if len(amounts) and int(amounts.max()) < PLENTY:
+                found[name] = int(amounts.sum())
+    return found

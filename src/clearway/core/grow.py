@@ -1,0 +1,76 @@
+"""Jobs that can use more tasks than they have grow into what is left when every waiting job has been considered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearway.core.devices import pick
+from clearway.core.ledger import Held
+from clearway.core.place import grant_of
+from clearway.core.places import NONE
+from clearway.model.events import Resized
+from clearway.model.ids import NodeId
+from clearway.model.reasons import Code, because
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.core.backfill import Promises
+    from clearway.core.draft import Draft
+    from clearway.core.view import Running, View
+    from clearway.model.events import Grant
+
+
+def grow(view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_] | None, now_us: int) -> list[Resized]:
+    """Give running elastic jobs more tasks, in the order of priority and start; what is promised stays untouched."""
+    found = []
+    for job in sorted(view.elastic, key=lambda job: (-view.running[job].priority, view.running[job].started_us, job)):
+        running = view.running[job]
+        if running.stopping or running.paused or running.leaving:
+            continue
+        more = _more(view, draft, promises, barred, running)
+        if more:
+            draft.keep()
+            view.count_more(job, running.spec, more)
+            promises.started(job)
+            cause = because(Code.GROWN, tasks=len(more))
+            found.append(Resized(now_us, job, running.attempt, cause, more=tuple(one.grant for one in more)))
+    return found
+
+
+def _more(
+    view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_] | None, running: Running
+) -> list[Held]:
+    more: list[Held] = []
+    for number, role in enumerate(running.spec.roles):
+        mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
+        free = sorted(set(range(role.tasks)) - {grant.index for grant in mine})
+        allowed_now = view.queues.room_for(running.spec, role.demand, len(free))
+        shut = _shut(view, barred, mine if role.one_per_node else [])
+        places = view.places_of(role.demand)
+        for index in free[:allowed_now]:
+            places.refresh()
+            node = NodeId(places.best(shut))
+            devices = None if node == NONE else pick(view.ledger, node, role.demand)
+            if devices is None:
+                break
+            grant = grant_of(number, index, node, devices, role.demand)
+            mark = draft.mark()
+            draft.take(grant, role.demand)
+            if not promises.guard_all()(node):
+                draft.undo(mark)
+                break
+            more.append(Held(grant, role.demand))
+            if role.one_per_node:
+                shut = _shut(view, shut, [grant])
+    return more
+
+
+def _shut(view: View, barred: NDArray[np.bool_] | None, grants: list[Grant]) -> NDArray[np.bool_] | None:
+    if not grants:
+        return barred
+    shut = np.zeros(view.ledger.count, np.bool_) if barred is None else barred.copy()
+    shut[[grant.node for grant in grants]] = True
+    return shut

@@ -1,0 +1,282 @@
+"""Whom to stop so that a waiting job can start: the place first, then the fewest and least important who stand on it.
+
+The search (laws in docs/policies/preemption.md): a place is known before anyone is stopped, or nobody is. Of the
+places where stopping works the one is taken whose most important victim is least important, then where the least
+work is lost, then with the fewest victims. A rigid gang is stopped whole; a job that can shrink gives back single
+tasks before anyone is stopped whole. Afterwards everyone who turns out not to be needed is spared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.core.devices import fits, pick
+from clearway.core.draft import Draft
+from clearway.core.place import grant_of
+from clearway.core.protocols import Shares, Taker, Victim
+from clearway.core.resources import GPUS
+from clearway.model.ids import NodeId
+
+if TYPE_CHECKING:
+    from clearway.core.ledger import Held
+    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.protocols import Taking
+    from clearway.core.queues import Amounts
+    from clearway.core.view import Running, View
+    from clearway.model.events import Grant
+    from clearway.model.ids import JobId
+    from clearway.model.job import Demand
+
+Rank = tuple[int, int]
+"""Importance of a unit: the job's priority, then 0 for giving back a task and 1 for stopping whole."""
+
+PLACES_TRIED = 64  # so many of the places that look best are worked out in full
+
+
+class Unit(NamedTuple):
+    """What can be taken at once: a whole job, or one task that it can spare."""
+
+    rank: Rank
+    lost: int
+    job: JobId
+    whole: bool
+    held: tuple[Held, ...]
+    cause: str
+
+
+class Clearing(NamedTuple):
+    """A place for the waiting job and what must be taken for it."""
+
+    grants: tuple[Grant, ...]
+    units: tuple[Unit, ...]
+
+
+class Search:
+    """The search for one waiting job in one cycle. `next_us`: when someone is first protected no longer."""
+
+    def __init__(self, view: View, cls: WaitClass, waiting: Waiting, now_us: int) -> None:
+        """Find out what could be taken."""
+        self.view, self.cls, self.now_us = view, cls, now_us
+        self.next_us: int | None = None
+        self.refusals: list[str] = []
+        need = view.queues.least_of(waiting.spec)
+        self.taker = Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
+        self.shares = Shares(view.queues, view.fairness, view.rules.time_slice_us)
+        self.draft = Draft(view.ledger)
+        self.units = self._units()
+        self.at: dict[int, list[Unit]] = {}
+        for unit in self.units:
+            for node in dict.fromkeys(one.grant.node for one in unit.held):
+                self.at.setdefault(node, []).append(unit)
+
+    # --- who -----------------------------------------------------------------------------------
+
+    def _units(self) -> list[Unit]:
+        causes = []
+        for rule in self.view.rules.preempt:
+            refusal = rule.refusal(self.taker, self.shares)
+            if refusal:
+                self.refusals.append(f"{rule.name}: {refusal}")
+            else:
+                causes.append(rule)
+        found: list[Unit] = []
+        if causes:
+            for job in sorted(self.view.running):
+                found += self._of(self.view.running[job], causes)
+        if causes and not found:
+            self.refusals += [f"{rule.name}: {self._nobody(rule.name)}" for rule in causes]
+        return sorted(found, key=lambda unit: (unit.rank, unit.lost, -unit.job, not unit.whole))
+
+    def _nobody(self, cause: str) -> str:
+        if self.next_us is not None:
+            return "those who could be stopped are protected by min_runtime or calm for now"
+        mine = f"queue {self.taker.queue}"
+        return {
+            "priority": f"nobody of lower priority than {self.taker.priority} runs in {mine}",
+            "reclaim": "no queue holds more than its guarantee",
+            "fair": f"no queue would keep a larger share than {mine}",
+        }.get(cause, "nobody has run for a time slice")
+
+    def _of(self, running: Running, causes: list[Taking]) -> list[Unit]:
+        spec = running.spec
+        if running.stopping or not spec.preemptible or running.job == self.taker.job:
+            return []
+        held = tuple(self.view.ledger.holdings[running.job])
+        victim = Victim(spec.queue, running.priority, self.now_us - running.started_us, self._gives(held))
+        cause = next((rule.name for rule in causes if rule.allows(self.taker, victim, self.shares, {})), None)
+        if cause is None:
+            self._later(running, victim)
+            return []
+        free_from = max(running.started_us + self.view.rules.min_runtime_us, running.calm_until_us)
+        units = [Unit((running.priority, 0), 0, running.job, False, (one,), cause) for one in self._spare(running, held)]
+        if free_from > self.now_us:
+            self._soon(free_from)
+            return units
+        return [*units, Unit((running.priority, 1), self._lost(running, held), running.job, True, held, cause)]
+
+    def _later(self, running: Running, victim: Victim) -> None:
+        """A time slice that is not over yet will be."""
+        quantum = self.view.rules.time_slice_us
+        alike = victim.queue == self.taker.queue and victim.priority == self.taker.priority
+        if quantum and alike and any(rule.name == "time_slice" for rule in self.view.rules.preempt):
+            self._soon(running.started_us + quantum)
+
+    def _soon(self, moment_us: int) -> None:
+        if moment_us > self.now_us:
+            self.next_us = moment_us if self.next_us is None else min(self.next_us, moment_us)
+
+    def _gives(self, held: tuple[Held, ...]) -> Amounts:
+        total: Amounts = {}
+        for one in held:
+            for resource, amount in self.view.queues.use(one.demand).items():
+                total[resource] = total.get(resource, 0) + amount
+        return total
+
+    def _spare(self, running: Running, held: tuple[Held, ...]) -> list[Held]:
+        """Return the tasks that a job can give back and go on, last ones first."""
+        spare = []
+        for number, role in enumerate(running.spec.roles):
+            mine = [one for one in held if one.grant.role == number and (number, one.grant.index) not in running.leaving]
+            mine.sort(key=lambda one: -one.grant.index)
+            spare += mine[: max(len(mine) - role.min_tasks, 0)]
+        return spare if len(spare) < len(held) else spare[:-1]
+
+    def _lost(self, running: Running, held: tuple[Held, ...]) -> int:
+        """Return the work that a stop now loses: devices (or CPUs) times the time since the last checkpoint."""
+        ran, point = self.now_us - running.started_us, running.spec.checkpoint
+        since = 0 if point.on_stop else ran % point.every_us if point.every_us else ran
+        size = sum(one.demand.milli_gpus for one in held) or sum(one.demand.cpus for one in held)
+        return size * since
+
+    # --- where ---------------------------------------------------------------------------------
+
+    def best(self) -> Clearing | None:
+        """Return the best place that can be cleared, None if there is none."""
+        if not self.units:
+            return None
+        roles = self.cls.spec.roles
+        single = len(roles) == 1 and roles[0].min_tasks == 1
+        sets = [(node,) for node in self._promising()] if single else [self._together()]
+        found = [clearing for nodes in sets if nodes and (clearing := self._clear(nodes)) is not None]
+        return min(found, key=_cost, default=None)
+
+    def _promising(self) -> list[int]:
+        """Return the nodes that could be cleared for one task, the best ones first, by adding up what units give."""
+        places, demand = self.cls.places[0], self.cls.spec.roles[0].demand
+        places.refresh()
+        found = []
+        for node, units in self.at.items():
+            if places.may[node]:
+                reached = self._reach(node, units, demand)
+                if reached is not None:
+                    found.append((*reached, node))
+        return [node for *_, node in sorted(found)[:PLACES_TRIED]]
+
+    def _reach(self, node: int, units: list[Unit], demand: Demand) -> tuple[Rank, int] | None:
+        """Return how important the units are that must go until a node could have room, and the work they lose."""
+        ledger = self.view.ledger
+        short = {row: amount - int(ledger.free[row][node]) for row, amount in ledger.needs_of(demand)}
+        share = demand.share or (1 if demand.one_device else 0)
+        lost = 0
+        for unit in units:
+            if all(amount <= 0 for amount in short.values()) and share <= 0:
+                return unit.rank, lost
+            lost += unit.lost
+            for one in unit.held:
+                if one.grant.node == node:
+                    share -= one.demand.milli_gpus + one.grant.gpu_memory
+                    for row, amount in ledger.needs_of(one.demand):
+                        if row in short:
+                            short[row] -= amount
+                    if GPUS in short and one.demand.one_device:
+                        short[GPUS] -= 1
+        return (units[-1].rank, lost) if all(amount <= 0 for amount in short.values()) else None
+
+    def _together(self) -> tuple[int, ...]:
+        """Return nodes on which a gang could stand: those with room now, then those that are cleared most cheaply."""
+        ledger, nodes = self.view.ledger, []
+        ranked = sorted(self.at, key=lambda node: (self.at[node][-1].rank, sum(u.lost for u in self.at[node]), node))
+        with_room = set()
+        for places in self.cls.places:
+            places.refresh()
+            with_room |= set((places.key >= 0).nonzero()[0].tolist())
+        usable = [n for n in ranked if n not in with_room and any(p.may[n] for p in self.cls.places)]
+        for node in [*sorted(with_room), *usable]:
+            nodes.append(node)
+            if ledger.open[node] and self._clear(tuple(nodes), trim=False) is not None:
+                return tuple(nodes)
+        return ()
+
+    def _clear(self, nodes: tuple[int, ...], *, trim: bool = True) -> Clearing | None:
+        """Take units on these nodes, least important first, until the job fits; then spare who is not needed."""
+        near = [unit for unit in self.units if any(one.grant.node in nodes for one in unit.held)]
+        taken: list[Unit] = []
+        gone: dict[str, Amounts] = {}
+        for unit in near:
+            if self._fit(nodes, taken) is not None:
+                break
+            if self._still_allowed(unit, gone):
+                taken = [one for one in taken if not (unit.whole and one.job == unit.job)] + [unit]
+                self._add(gone, unit)
+        grants = self._fit(nodes, taken)
+        if grants is None:
+            return None
+        if trim:
+            for unit in sorted(taken, key=lambda u: (u.rank, u.lost), reverse=True):
+                fewer = [one for one in taken if one is not unit]
+                spared = self._fit(nodes, fewer)
+                if spared is not None:
+                    taken, grants = fewer, spared
+        return Clearing(grants, tuple(taken))
+
+    def _still_allowed(self, unit: Unit, gone: dict[str, Amounts]) -> bool:
+        """Return whether a unit may be taken after what is gone already: from a queue above its guarantee, and so on."""
+        running = self.view.running[unit.job]
+        run_us = self.now_us - running.started_us
+        victim = Victim(running.spec.queue, running.priority, run_us, self._gives(unit.held))
+        rules = (rule for rule in self.view.rules.preempt if not rule.refusal(self.taker, self.shares))
+        return any(rule.allows(self.taker, victim, self.shares, gone) for rule in rules)
+
+    def _add(self, gone: dict[str, Amounts], unit: Unit) -> None:
+        for name in self.view.queues.chain(self.view.running[unit.job].spec.queue):
+            mine = gone.setdefault(name, {})
+            for resource, amount in self._gives(unit.held).items():
+                mine[resource] = mine.get(resource, 0) + amount
+
+    def _fit(self, nodes: tuple[int, ...], taken: list[Unit]) -> tuple[Grant, ...] | None:
+        """Return places for the job's least tasks on these nodes once units are gone, None if it does not fit."""
+        given: set[tuple[JobId, int, int]] = set()
+        for unit in taken:
+            for one in unit.held:
+                key = (unit.job, one.grant.role, one.grant.index)
+                if key not in given:
+                    given.add(key)
+                    self.draft.give(one.grant, one.demand)
+        grants = self._stand(nodes)
+        self.draft.undo()
+        return grants
+
+    def _stand(self, nodes: tuple[int, ...]) -> tuple[Grant, ...] | None:
+        ledger = self.view.ledger
+        grants: list[Grant] = []
+        for number, role in enumerate(self.cls.spec.roles):
+            left, index = role.min_tasks, 0
+            for node in nodes:
+                while left and self.cls.places[number].may[node] and fits(ledger, NodeId(node), role.demand):
+                    devices = pick(ledger, NodeId(node), role.demand) or ()
+                    grant = grant_of(number, index, NodeId(node), devices, role.demand)
+                    self.draft.take(grant, role.demand)
+                    grants.append(grant)
+                    left, index = left - 1, index + 1
+                    if role.one_per_node:
+                        break
+            if left:
+                return None
+        return tuple(grants)
+
+
+def _cost(clearing: Clearing) -> tuple[Rank, int, int, int]:
+    """Return what a clearing costs, to be compared: importance, lost work, victims, then the first node."""
+    worst = max((unit.rank for unit in clearing.units), default=(0, 0))
+    lost = sum(unit.lost for unit in clearing.units)
+    return worst, lost, len(clearing.units), clearing.grants[0].node

@@ -1,0 +1,21 @@
+"""sjf: the shortest job first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.core.protocols import UNKNOWN_US
+
+if TYPE_CHECKING:
+    from clearway.core.protocols import Candidate
+
+
+class ShortestFirst:
+    """By the expected run time (estimate, else limit); jobs of unknown length last."""
+
+    name = "sjf"
+    timed = False
+
+    def key(self, candidate: Candidate, now_us: int) -> int:  # noqa: ARG002 - stays the same while it waits
+        """Return the expected run time in microseconds."""
+        return UNKNOWN_US if candidate.estimate_us is None else candidate.estimate_us

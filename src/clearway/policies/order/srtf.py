@@ -1,0 +1,21 @@
+"""srtf: the shortest remaining time first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.core.protocols import UNKNOWN_US
+
+if TYPE_CHECKING:
+    from clearway.core.protocols import Candidate
+
+
+class ShortestRemainingFirst:
+    """By the expected run time less what earlier attempts have kept; jobs of unknown length last."""
+
+    name = "srtf"
+    timed = False
+
+    def key(self, candidate: Candidate, now_us: int) -> int:  # noqa: ARG002 - stays the same while it waits
+        """Return the expected remaining time in microseconds."""
+        return UNKNOWN_US if candidate.estimate_us is None else max(candidate.estimate_us - candidate.kept_us, 0)

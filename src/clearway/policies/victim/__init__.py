@@ -1,0 +1,1 @@
+"""Rules of the shape core.protocols.Taking."""

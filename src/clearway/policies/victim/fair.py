@@ -1,0 +1,40 @@
+"""fair: a queue below its fair share takes from one above."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clearway.core.protocols import Shares, Taker, Victim
+    from clearway.core.queues import Amounts
+
+
+class FairTaking:
+    """Across queues, only if afterwards the taker's queue is still further below its share than the victim's.
+
+    Compared where the two queues part, so that the exchange can never be turned round at once.
+    """
+
+    name = "fair"
+
+    def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
+        """Return "": shares are compared with each victim's."""
+        return ""
+
+    def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
+        """Return whether the taker's share is still below the victim's once both have changed."""
+        if victim.queue == taker.queue:
+            return False
+        queues = world.queues
+        mine, other = queues.chain(taker.queue), queues.chain(victim.queue)
+        shared = queues.shared_level(taker.queue, victim.queue)
+        depth = 0 if shared is None else len(queues.chain(shared))
+        if depth >= min(len(mine), len(other)):
+            return False
+        level = other[-1 - depth]
+        less = dict(gone.get(level, {}))
+        for resource, amount in victim.gives.items():
+            less[resource] = less.get(resource, 0) + amount
+        after = world.fairness.position(taker.queue, more=taker.need)[depth]
+        left = world.fairness.position(victim.queue, less=less)[depth]
+        return after < left

@@ -1,0 +1,23 @@
+"""priority: a job of higher priority may stop one of lower priority in its own queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clearway.core.protocols import Shares, Taker, Victim
+    from clearway.core.queues import Amounts
+
+
+class ByPriority:
+    """Within one leaf queue, by priority alone; equal ones never stop each other."""
+
+    name = "priority"
+
+    def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
+        """Return "": whether lower ones run is seen when looking at them."""
+        return ""
+
+    def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:  # noqa: ARG002 - the shape
+        """Return whether the victim is of lower priority in the same queue."""
+        return victim.queue == taker.queue and victim.priority < taker.priority

@@ -1,0 +1,24 @@
+"""time_slice: jobs of equal standing take turns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clearway.core.protocols import Shares, Taker, Victim
+    from clearway.core.queues import Amounts
+
+
+class TimeSlice:
+    """After its quantum a job may be stopped for a waiting one of the same queue and priority."""
+
+    name = "time_slice"
+
+    def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
+        """Return why there are no turns: the policy gives no quantum."""
+        return "" if world.time_slice_us else "the policy gives no time slice"
+
+    def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:  # noqa: ARG002 - the shape
+        """Return whether the victim has had its quantum."""
+        alike = victim.queue == taker.queue and victim.priority == taker.priority
+        return alike and world.time_slice_us is not None and victim.run_us >= world.time_slice_us

@@ -1,0 +1,121 @@
+"""Random workloads for a small town, as Hypothesis draws them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+
+from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.job import Demand, JobSpec, Role
+from clearway.model.values import SECOND_US
+from tests.loop.town import Arrival, Happening, Truth, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GIB = 2**30
+KINDS = ("lose", "cut", "back", "back", "sick", "drain", "undrain", "cancel", "suspend", "resume", "restart", "again")
+QUEUES = (
+    QueueSpec("org", limit=(("gpus", 6000),)),
+    QueueSpec("vision", "org", limit=(("gpus", 4000), ("cpus", 12_000))),
+    QueueSpec("speech", "org"),
+)
+LIMITS = (LimitSpec("db", 1), LimitSpec("net", 2))
+POLICIES = (PolicySpec(), PolicySpec(backfill="none"), PolicySpec(order=("fifo",)))
+
+
+def nodes() -> st.SearchStrategy[tuple[NodeSpec, ...]]:
+    """Two to four nodes of two models."""
+    kinds = st.sampled_from([(4, "A100"), (2, "A100"), (1, "T4"), (0, "")])
+    return st.lists(kinds, min_size=2, max_size=4).map(
+        lambda many: tuple(
+            NodeSpec(f"n{i}", cpus=8000, memory=32 * GIB, gpus=gpus, gpu_model=model, gpu_memory=16 * GIB)
+            for i, (gpus, model) in enumerate(many)
+        )
+    )
+
+
+demands = st.one_of(
+    st.builds(Demand, gpus=st.integers(1, 3), cpus=st.sampled_from([0, 1000])),
+    st.builds(Demand, share=st.sampled_from([250, 500, 700]), gpu_memory=st.sampled_from([0, 4 * GIB])),
+    st.builds(Demand, gpu_memory=st.sampled_from([6 * GIB, 10 * GIB])),
+    st.builds(Demand, cpus=st.sampled_from([1000, 5000]), memory=st.sampled_from([0, 20 * GIB])),
+    st.just(Demand(gpus=1, gpu_models=("T4",))),
+)
+
+
+@st.composite
+def roles(draw: st.DrawFn) -> tuple[Role, ...]:
+    """One role mostly, sometimes two; sometimes fewer tasks will do, of a second role perhaps none."""
+    many = draw(st.integers(1, 3))
+    first = Role("task", many, draw(st.integers(1, many)), draw(demands), one_per_node=draw(st.integers(0, 4)) == 0)
+    if draw(st.integers(0, 3)):
+        return (first,)
+    helpers = draw(st.integers(1, 2))
+    return first, Role("helper", helpers, draw(st.integers(0, helpers)), draw(demands))
+
+
+@st.composite
+def specs(draw: st.DrawFn, number: int) -> JobSpec:
+    """One job that may wait for an earlier one."""
+    seconds = st.sampled_from([None, 5, 20, 60]).map(lambda s: None if s is None else s * SECOND_US)
+    return JobSpec(
+        f"j{number}",
+        draw(roles()),
+        queue=draw(st.sampled_from(["default", "org", "vision", "speech"])),
+        priority=draw(st.integers(0, 2)),
+        uses=draw(st.sampled_from([(), (), ("db",), ("db", "net")])),
+        after=(f"j{draw(st.integers(0, number - 1))}",) if number and draw(st.integers(0, 4)) == 0 else (),
+        time_limit_us=draw(seconds),
+        time_estimate_us=draw(seconds),
+        start_deadline_us=60 * SECOND_US if draw(st.integers(0, 7)) == 0 else None,
+        deadline_us=70 * SECOND_US,
+        on_deadline="stop" if draw(st.integers(0, 9)) == 0 else "report",
+        max_retries=draw(st.integers(0, 2)),
+        retry_jitter=draw(st.sampled_from(["none", "full"])),
+        retry_window_us=30 * SECOND_US if draw(st.integers(0, 5)) == 0 else None,
+        max_losses=draw(st.sampled_from([0, 10])),
+    )
+
+
+truths = st.builds(
+    Truth,
+    runs_s=st.lists(st.integers(0, 40), min_size=1, max_size=2).map(tuple),
+    exits=st.sampled_from([(0,), (0,), (1, 0), (7,)]),
+    stop_s=st.sampled_from([0, 0, 3]),
+    error_in=st.sampled_from([0, 0, 0, 0, 1]),
+)
+
+
+def _many(make: Callable[[int], st.SearchStrategy[JobSpec]], most: int) -> st.SearchStrategy[tuple[Arrival, ...]]:
+    def arrivals(many: int) -> st.SearchStrategy[tuple[Arrival, ...]]:
+        each = [st.builds(Arrival, st.integers(0, 40), make(number), truths) for number in range(many)]
+        return st.tuples(*each).map(_in_order)
+
+    return st.integers(2, most).flatmap(arrivals)
+
+
+def _in_order(arrivals: tuple[Arrival, ...]) -> tuple[Arrival, ...]:
+    """Give the moments out in order, so that a job enters after the one whose name it may wait for."""
+    moments = sorted(arrival.at_s for arrival in arrivals)
+    return tuple(arrival._replace(at_s=at_s) for arrival, at_s in zip(arrivals, moments, strict=True))
+
+
+happenings = st.builds(
+    Happening, st.integers(1, 80), st.sampled_from(KINDS), st.integers(0, 7), st.integers(0, 7)
+)
+
+
+def workloads(most_jobs: int = 10, most_happenings: int = 8) -> st.SearchStrategy[Workload]:
+    """Jobs of all kinds, with mishaps."""
+    return st.builds(
+        Workload,
+        nodes=nodes(),
+        policy=st.sampled_from(POLICIES),
+        arrivals=_many(specs, most_jobs),
+        queues=st.just(QUEUES),
+        limits=st.just(LIMITS),
+        happenings=st.lists(happenings, max_size=most_happenings).map(tuple),
+        doubled=st.sampled_from([0, 0, 500]),
+    )
