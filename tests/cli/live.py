@@ -68,12 +68,17 @@ class Product:
         return str(self.json("run", *words, "--", *command)["id"])
 
     def stop(self) -> None:
-        """End all jobs, then the controller."""
-        if self("status", "--json").code == 0:
-            for row in self.json("ps")["jobs"]:
-                self("cancel", f"id:{row['id']}")
-                self("wait", "--timeout", "30", f"id:{row['id']}")
-        assert self("down").code == 0
+        """End all jobs, then the controller, whatever state it is in."""
+        try:
+            if self("status", "--json").code == 0:
+                self._end_jobs()
+        finally:
+            assert self("down").code == 0
+
+    def _end_jobs(self) -> None:
+        for row in self.json("ps")["jobs"]:
+            self("cancel", f"id:{row['id']}")
+            self("wait", "--timeout", "30", f"id:{row['id']}")
 
 
 def kill(pid: int) -> None:

@@ -30,8 +30,9 @@ PROCESS = [sys.executable, "-m", "clearway.api.process", "--home"]
 def home(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "home"
     yield place
-    if place.exists() and read_running(place) is not None:
+    if processes_of(place):
         end(place)
+        assert gone(place)
 
 
 def processes_of(home: Path) -> list[str]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
+import msgspec
 from hypothesis import given, settings
 
-from clearway.model.reasons import Code
-from tests.loop.town import Town, Workload, reasons
+from clearway.model.states import State
+from tests.loop.town import Arrival, Town, Truth, Workload
 from tests.loop.workloads import workloads
+
+if TYPE_CHECKING:
+    from clearway.model.job import JobSpec
 
 EXAMPLES = int(os.environ.get("CLEARWAY_EXAMPLES", "150"))
 
@@ -16,14 +21,21 @@ few = settings(max_examples=EXAMPLES)
 
 
 def over_or_hopeless(town: Town) -> None:
-    """Every job is over, or says that it can never start; everything is free."""
-    for entry in town.world.jobs.values():
-        why = reasons(town.world, entry)[0]
-        hopeless = why.code == Code.NEVER_FITS or (why.code == Code.QUEUE_LIMIT and why.get("need") > why.get("limit"))
-        assert hopeless or why.code == Code.AFTER, (entry.spec, entry.state, why)
+    """Every job is over, or could not start even if it were alone, or waits for one of these; everything is free."""
+    left = town.world.jobs
+    for entry in left.values():
+        assert entry.state == State.PENDING, entry.spec
+        assert entry.after & left.keys() or not starts_alone(town.workload, entry.spec), entry.spec
     ledger = town.world.ledger
     for row, free in enumerate(ledger.free):
         assert (free[: ledger.count] == ledger.cap[row][: ledger.count]).all()
+
+
+def starts_alone(workload: Workload, spec: JobSpec) -> bool:
+    alone = msgspec.structs.replace(spec, after=())
+    town = Town(workload._replace(arrivals=(Arrival(0, alone, Truth()),), happenings=()))
+    town.live()
+    return bool(town.starts())
 
 
 # --- never ---------------------------------------------------------------------------------------

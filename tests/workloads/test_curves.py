@@ -27,3 +27,11 @@ def test_means_are_those_of_each_bin() -> None:
     curves.change("x", -1, 20)
     curves.close(25)
     assert curves.means(25) == {"x": [1.0, 2.0, 1.0]}
+
+
+def test_a_change_at_the_very_end_of_the_last_bin_counts() -> None:
+    curves = Curves(width_us=1)
+    curves.change("x", 1, BINS)
+    curves.change("x", 1, BINS)
+    curves.change("x", -2, BINS + 1)
+    assert curves.totals() == {"x": 2.0}

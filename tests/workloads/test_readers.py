@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from clearway.model.values import SECOND_US
-from clearway.sim.workloads import detect, open_workload
+from clearway.sim.workloads import FORMATS, detect, open_workload
+from clearway.sim.workloads.textfile import head
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -119,9 +120,6 @@ def test_estimates_of_a_log_are_what_users_asked_for(data: Path) -> None:
 
 
 def test_every_workload_of_the_folder_is_recognised_by_one_format_only(data: Path) -> None:
-    from clearway.sim.workloads import FORMATS
-    from clearway.sim.workloads.textfile import head
-
     files = [data / known.file for known in KNOWN] + list((data / "shockwave").glob("*.trace.gz"))
     for file in files:
         seen = head(file)

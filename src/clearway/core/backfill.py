@@ -7,6 +7,7 @@ room beside it (EASY; Lifka 1995, "The ANL/IBM SP scheduling system").
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,8 @@ from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, Reason, because
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from clearway.core.draft import Draft
@@ -59,6 +62,7 @@ class Promises:
         self._table: Table | None = None
         self._any_started = False
         self._gained = sorted(view.ledger.gained)
+        self.everyone = view.rules.backfill == "conservative"
 
     # --- passing -------------------------------------------------------------------------------
 
@@ -114,12 +118,34 @@ class Promises:
         return allowed
 
     def _beside(self, one: Active, node: NodeId) -> bool:
-        mine = [grant for grant in one.promise.grants if grant.node == node]
-        if not mine:
+        """Return whether a promise can be kept on a node as it is drafted now, with the others that hold there then."""
+        if all(grant.node != node for grant in one.promise.grants):
             return True
+        return self._stands(node, (), one.promise.start_us, one.promise.start_us + 1)
+
+    def _stands(self, node: NodeId, tasks: tuple[tuple[WaitClass, int], ...], start_us: int, end_us: int) -> bool:
+        """Return whether tasks find room on a node from `start_us` to `end_us`, beside everything promised there.
+
+        Looked at are the start and every moment in between at which a promise falls due: in between room only grows.
+        """
+        here = [one for one in self.active if any(grant.node == node for grant in one.promise.grants)]
+        points = [start_us, *sorted({p for one in here if start_us < (p := one.promise.start_us) < end_us})]
+        return all(self._at_once(node, tasks, here, moment) for moment in points)
+
+    def _at_once(
+        self, node: NodeId, tasks: tuple[tuple[WaitClass, int], ...], here: list[Active], moment_us: int
+    ) -> bool:
+        """Return whether tasks and all promises that hold on a node at one moment find room there together."""
         mark = self.draft.mark()
-        self._free_until(node, one.promise.start_us)
-        fits = all(self._take_again(node, one.cls, grant.role) for grant in mine)
+        self._free_until(node, moment_us)
+        standing = [
+            (one.cls, grant.role)
+            for one in here
+            if one.promise.start_us <= moment_us < one.promise.start_us + one.waiting.estimate_us
+            for grant in one.promise.grants
+            if grant.node == node
+        ]
+        fits = all(self._take_again(node, cls, role) for cls, role in (*standing, *tasks))
         self.draft.undo(mark)
         return fits
 
@@ -172,11 +198,12 @@ class Promises:
         """See that a blocked job is protected: by a promise of its own, or because others before it hold its pool.
 
         False: no moment can be promised (nobody knows when capacity comes back), so its nodes must be barred.
+        Conservative backfill promises every job its moment; the plain one the first of each pool.
         """
         if self.clearing(waiting.job):
             return True
         pool = pool_mask(cls)
-        if not (pool & ~self._owned).any():
+        if not self.everyone and not (pool & ~self._owned).any():
             return True
         self._owned |= pool
         promise = self._keep_or_make(cls, waiting)
@@ -192,7 +219,7 @@ class Promises:
             old = None
         if old is not None and not self._gained and not self._any_started and old.start_us > self.now_us:
             return old
-        if old is None or not self._holds(old, cls):
+        if old is None or not self._holds(old, cls, waiting):
             return self._earliest(cls, waiting)
         if old.start_us <= self.now_us:
             timeout = self.view.rules.reservation_timeout_us
@@ -206,12 +233,13 @@ class Promises:
     def _sooner_on(self, cls: WaitClass, start_us: int) -> bool:
         """Return whether what came free since the last cycle may let a job start before its promise.
 
-        A job that needs one place only can start sooner on just those nodes where something came free.
+        A job that needs one place only can start sooner on just those nodes where something came free, unless
+        others that are promised something move as well.
         """
-        if not self._gained:
+        if not self._gained and not self.everyone:
             return False
         role = cls.spec.roles[0]
-        if len(cls.spec.roles) > 1 or role.min_tasks > 1:
+        if len(cls.spec.roles) > 1 or role.min_tasks > 1 or self.everyone:
             return True
         return any(cls.places[0].may[node] and self._fits_before(cls, NodeId(node), start_us) for node in self._gained)
 
@@ -222,84 +250,77 @@ class Promises:
         self.draft.undo(mark)
         return fits
 
-    def _holds(self, promise: Reservation, cls: WaitClass) -> bool:
-        """Return whether a promise of an earlier cycle can still be kept."""
-        nodes = sorted({grant.node for grant in promise.grants})
-        if not all(self.view.ledger.open[node] and not self.view.ledger.drained[node] for node in nodes):
-            return False
-        if any(self._promised(NodeId(node)) for node in nodes):
-            return False
-        mark = self.draft.mark()
-        for node in nodes:
-            self._free_until(node, promise.start_us)
-        fits = all(self._take_again(grant.node, cls, grant.role) for grant in promise.grants)
-        self.draft.undo(mark)
-        return fits
-
-    def _promised(self, node: NodeId) -> bool:
-        return any(grant.node == node for one in self.active for grant in one.promise.grants)
+    def _holds(self, promise: Reservation, cls: WaitClass, waiting: Waiting) -> bool:
+        """Return whether a promise of an earlier cycle can still be kept beside those before it."""
+        by_node: dict[NodeId, list[tuple[WaitClass, int]]] = {}
+        for grant in promise.grants:
+            by_node.setdefault(grant.node, []).append((cls, grant.role))
+        ledger, start = self.view.ledger, promise.start_us
+        return all(
+            ledger.open[node] and not ledger.drained[node]
+            and self._stands(node, tuple(tasks), start, start + waiting.estimate_us)
+            for node, tasks in by_node.items()
+        )  # fmt: skip
 
     def _earliest(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Return the first moment at which a job finds a place, with that place; None if none is known."""
         if self._table is None:
             self._table = Table(self.view.ledger, self.view.ends, self.now_us)
-        table, barred = self._table, self._barred_by_promises()
+        table = self._table
         moments = table.moments
         low, high = 0, FIRST_LOOK
-        while high < len(moments) and not self._enough(table, cls, moments[high][0], barred):
+        while high < len(moments) and not self._enough(table, cls, moments[high][0]):
             low, high = high + 1, high * LOOK_FURTHER
         high = min(high, len(moments))
         while low < high:
             middle = (low + high) // 2
-            if self._enough(table, cls, moments[middle][0], barred):
+            if self._enough(table, cls, moments[middle][0]):
                 high = middle
             else:
                 low = middle + 1
-        tried = None
-        for moment, _ in itertools.islice(moments, low, None):
-            grants = None if moment == tried else self._at(table, cls, moment, barred)
+        first = moments[low][0] if low < len(moments) else NEVER
+        for moment in self._from(moments, low, first):
+            grants = self._at(table, cls, waiting, moment)
             if grants is not None:
                 return Reservation(waiting.job, moment, grants)
-            tried = moment
         return None
 
-    def _barred_by_promises(self) -> NDArray[np.bool_] | None:
-        nodes = [grant.node for one in self.active for grant in one.promise.grants]
-        if not nodes:
-            return None
-        barred = np.zeros(self.view.ledger.count, np.bool_)
-        barred[nodes] = True
-        return barred
+    def _from(self, moments: Sequence[tuple[int, JobId]], low: int, first: int) -> Iterator[int]:
+        """Yield the moments at which room may come, from `first` on: expected ends, and the ends of promises."""
+        after = {e for one in self.active if first < (e := one.promise.start_us + one.waiting.estimate_us) < NEVER}
+        ends = (moment for moment, _ in itertools.islice(moments, low, None))
+        last = None
+        for moment in heapq.merge(ends, sorted(after)):
+            if moment != last:
+                yield moment
+            last = moment
 
-    def _enough(self, table: Table, cls: WaitClass, moment_us: int, barred: NDArray[np.bool_] | None) -> bool:
+    def _enough(self, table: Table, cls: WaitClass, moment_us: int) -> bool:
         return all(
-            int(table.slots(places, role, moment_us, barred).sum()) >= role.min_tasks
+            int(table.slots(places, role, moment_us).sum()) >= role.min_tasks
             for places, role in zip(cls.places, cls.spec.roles, strict=True)
         )
 
-    def _at(self, table: Table, cls: WaitClass, moment_us: int, barred: NDArray[np.bool_] | None) -> tuple[Grant, ...] | None:
-        """Return the grants of a job's least tasks at a moment, on as few nodes as possible; None if they do not fit."""
-        mark = self.draft.mark()
-        freed: set[int] = set()
+    def _at(self, table: Table, cls: WaitClass, waiting: Waiting, moment_us: int) -> tuple[Grant, ...] | None:
+        """Return the grants of a job's least tasks from a moment on, on as few nodes as possible; None if they do not fit."""
+        end_us = min(moment_us + waiting.estimate_us, NEVER)
+        standing: dict[int, tuple[tuple[WaitClass, int], ...]] = {}
         grants: list[Grant] = []
         for number, role in enumerate(cls.spec.roles):
-            many = table.slots(cls.places[number], role, moment_us, barred)
+            many = table.slots(cls.places[number], role, moment_us)
             left = role.min_tasks
             for node in np.argsort(-many, kind="stable").tolist():
                 if not left or not many[node]:
                     break
-                if node not in freed:
-                    freed.add(node)
-                    self._free_until(NodeId(node), moment_us)
-                while left and self._take_again(NodeId(node), cls, number):
+                for _ in range(min(left, int(many[node]))):
+                    tasks = (*standing.get(node, ()), (cls, number))
+                    if not self._stands(NodeId(node), tasks, moment_us, end_us):
+                        break
+                    standing[node] = tasks
                     left -= 1
                     grants.append(grant_of(number, len(grants), NodeId(node), (), role.demand))
-                    if role.one_per_node:
-                        break
             if left:
-                self.draft.undo(mark)
                 return None
-        self.draft.undo(mark)
         return tuple(grants)
 
     # --- result --------------------------------------------------------------------------------

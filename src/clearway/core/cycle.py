@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from clearway.core.view import View
     from clearway.model.ids import ClassId, JobId
 
+MOST_PROMISES = 200  # conservative backfill looks so many blocked jobs ahead; those behind them wait their turn
 SHOWN_NODES = 8  # a start's cause names so many nodes, then "..": the grants name them all
 
 
@@ -160,7 +161,9 @@ class _Cycle:
         if waiting.job in self.view.reservations:
             # its promise is over: those whom it kept from starting have another chance
             for cls in self.view.line.wake_passed_over():
-                heapq.heappush(self.turns, self._turn(cls, 0))
+                left = next((i for i in range(len(cls.entries)) if cls.entries[i][1] not in self.started), None)
+                if left is not None:
+                    heapq.heappush(self.turns, self._turn(cls, left))
         grants = tuple([one.grant for one in held])
         self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(waiting, held)))
 
@@ -195,13 +198,22 @@ class _Cycle:
             return None
         if not self._has_room(cls, waiting, key):
             self._no_room(cls, waiting, key)
-            return None
+            return self._everyone_after(position)
         promise = self.promises.in_the_way(waiting, key) if self.barred is None else None
         if promise is None:
             self._waits(cls, self._behind())
             self._owe(cls, waiting, key)
-            return None
+            return self._everyone_after(position)
         return self._passed_over(cls, waiting, position, key, promise)
+
+    def _everyone_after(self, position: int) -> int | None:
+        """Return the next position where every blocked job is promised something; where only the first is, none."""
+        if not self.promises.everyone:
+            return None
+        if len(self.promises.active) < MOST_PROMISES:
+            return position + 1
+        self.barred = np.ones(self.view.ledger.count, np.bool_)
+        return None
 
     def _behind(self) -> Reason:
         return because(Code.BEHIND, first=self.first.spec.name if self.first else "")
@@ -220,7 +232,8 @@ class _Cycle:
                 return
             self._soonest(search.next_us)
             self._waits(cls, None, refusals=search.refusals)
-        self.view.line.sleep(cls, Mode.NO_ROOM)
+        if not self.promises.everyone:
+            self.view.line.sleep(cls, Mode.NO_ROOM)
         self._owe(cls, waiting, key)
 
     def _soonest(self, moment_us: int | None) -> None:
@@ -249,6 +262,8 @@ class _Cycle:
         if position == 0:
             self._waits(cls, promise)
         self._owe(cls, waiting, key)
+        if self.promises.everyone:
+            return self._everyone_after(position)
         shorter = cls.shorter(position + 1, waiting.estimate_us)
         if shorter is None:
             cls.too_long_us = waiting.estimate_us
@@ -266,7 +281,7 @@ class _Cycle:
 
     def _owe(self, cls: WaitClass, waiting: Waiting, key: Key) -> None:
         """Keep for a blocked job what is its due: a promise, or the nodes it could use."""
-        if cls.pool in self.pools or waiting.job in self.started:
+        if (cls.pool in self.pools and not self.promises.everyone) or waiting.job in self.started:
             return
         self.pools.add(cls.pool)
         if self.first is None:

@@ -46,11 +46,11 @@ def _more(
     more: list[Held] = []
     for number, role in enumerate(running.spec.roles):
         mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
-        free = sorted(set(range(role.tasks)) - {grant.index for grant in mine})
-        allowed_now = view.queues.room_for(running.spec, role.demand, len(free))
+        missing = view.queues.room_for(running.spec, role.demand, role.tasks - len(mine))
+        first = running.next_index(number)  # an index is used once: engines know a task by it
         shut = _shut(view, barred, mine if role.one_per_node else [])
         places = view.places_of(role.demand)
-        for index in free[:allowed_now]:
+        for index in range(first, first + missing):
             places.refresh()
             node = NodeId(places.best(shut))
             devices = None if node == NONE else pick(view.ledger, node, role.demand)

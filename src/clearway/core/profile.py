@@ -166,7 +166,7 @@ class Table:
         self.moments = ends.moments(now_us)
         self._now: dict[tuple[int, bool], NDArray[np.int64]] = {}
 
-    def slots(self, places: Places, role: Role, until_us: int, barred: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    def slots(self, places: Places, role: Role, until_us: int) -> NDArray[np.int64]:
         """Return how many tasks of a role each node has room for once all that ends by `until_us` is gone.
 
         Only nodes on which something ends by then are looked at again; the others have the room they have now.
@@ -176,8 +176,6 @@ class Table:
         touched = np.unique(np.concatenate([self.amounts[2, over], self.devices[2, gone] // DEVICE_STRIDE]))
         if len(touched):
             many[touched] = self._later(places, role, touched, over, gone)
-        if barred is not None:
-            many[barred] = 0
         return many
 
     def _room_now(self, places: Places, role: Role) -> NDArray[np.int64]:

@@ -39,7 +39,7 @@ class Running:
     """What the core knows of a job that holds something."""
 
     __slots__ = (
-        "attempt", "calm_until_us", "job", "leaving", "paused", "priority", "spec", "started_us", "stopping",
+        "attempt", "calm_until_us", "job", "leaving", "paused", "priority", "spec", "started_us", "stopping", "used",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - one word for each fact
@@ -51,6 +51,16 @@ class Running:
         self.calm_until_us = calm_until_us
         self.stopping = self.paused = False
         self.leaving: set[tuple[int, int]] = set()
+        self.used: dict[int, int] = {}
+
+    def use(self, grants: Sequence[Grant]) -> None:
+        """Take note of the task numbers that an attempt has used."""
+        for grant in grants:
+            self.used[grant.role] = max(self.used.get(grant.role, 0), grant.index + 1)
+
+    def next_index(self, role: int) -> int:
+        """Return the first task number of a role that this attempt has not used yet."""
+        return self.used.get(role, 0)
 
 
 class View:

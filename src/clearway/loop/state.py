@@ -179,7 +179,7 @@ class WorldState:
         self._open_if_clean(record.node)
 
     def _open_if_clean(self, node: NodeId) -> None:
-        is_open = node not in self.lost and not self.strays.get(node)
+        is_open = node not in self.lost and node not in self.quiet and not self.strays.get(node)
         if bool(self.view.ledger.open[node]) != is_open:
             self.view.ledger.set_open(node, is_open)
 
@@ -196,6 +196,7 @@ class WorldState:
     def _node_quiet(self, record: ev.NodeQuiet) -> None:
         self.quiet[record.node] = record.since_us
         self.timers.add(Timer(self.lease_end_us(record.node), Due.LEASE, record.node))
+        self._open_if_clean(record.node)
 
     def _node_heard(self, record: ev.NodeHeard) -> None:
         self.quiet.pop(record.node, None)
@@ -304,7 +305,9 @@ class WorldState:
         held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.grants]
         self.view.start(entry.id, entry.spec, held, record.at_us)
         calm_until_us = 0 if entry.preempted_us is None else entry.preempted_us + self.policy.calm_us
-        self.view.run(Running(entry.id, entry.spec, entry.attempt, self.priority(entry), record.at_us, calm_until_us))
+        running = Running(entry.id, entry.spec, entry.attempt, self.priority(entry), record.at_us, calm_until_us)
+        running.use(record.grants)
+        self.view.run(running)
         if entry.spec.time_limit_us is not None:
             self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
 
@@ -323,6 +326,7 @@ class WorldState:
         if record.more:
             held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.more]
             self.view.more(entry.id, entry.spec, held)
+            self.view.running[record.job].use(record.more)
             entry.grants += record.more
             entry.held.update({(grant.role, grant.index): grant for grant in record.more})
         less = {(grant.role, grant.index) for grant in record.less}

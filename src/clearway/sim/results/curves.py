@@ -24,7 +24,7 @@ class Curves:
     def change(self, name: str, by: float, now_us: int) -> None:
         """From now on the amount is larger by `by`."""
         rate = self._rate.get(name, 0.0)
-        if rate:
+        if rate and now_us > self._since_us[name]:
             self._add(name, rate, self._since_us[name], now_us)
         self._rate[name] = rate + by
         self._since_us[name] = now_us

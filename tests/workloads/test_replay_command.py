@@ -1,0 +1,96 @@
+"""`clearway replay` and `clearway history export` as a person calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from clearway.cli.main import cli
+from clearway.cli.replay_policies import one, policies
+from clearway.model.errors import InputError
+from clearway.sim.workloads import FORMATS
+
+CLEARWAY = str(Path(sys.executable).parent / "clearway")
+EXAMPLE = "examples/replay/muri/trace_400.csv"
+
+
+def call(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(cli, words)
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_lists_every_format() -> None:
+    code, out, _ = call("replay", "--list-formats")
+    assert code == 0
+    assert all(form.name in out for form in FORMATS)
+
+
+def test_compares_policies_as_table_json_csv_and_page(root: Path, tmp_path: Path) -> None:
+    workload, report = str(root / EXAMPLE), tmp_path / "r.html"
+    code, out, err = call("replay", workload, "--policy", "fifo+none,fifo+oracle", "-j", "1", "--report", str(report))
+    assert (code, "fifo+oracle" in out, "difference from fifo+none" in out) == (0, True, True)
+    assert str(report) in err
+    assert report.read_text().startswith("<!doctype html>")
+    code, out, _ = call("replay", workload, "--policy", "fifo+none,fifo+oracle", "-j", "1", "--json")
+    found = json.loads(out)
+    assert found["differences"]["fifo+oracle"]["wait"]["high"] < 0
+    code, out, _ = call("replay", workload, "--policy", "fifo", "-j", "1", "--csv")
+    assert out.splitlines()[1].startswith("fifo,0,False,*,400,")
+
+
+@pytest.mark.parametrize("example", ["muri/trace_400.csv", "openb/openb_pod_list_excerpt.csv", "gaia/pai_1k.csv"])
+def test_the_examples_run(example: str, root: Path) -> None:
+    code, out, _ = call("replay", str(root / "examples" / "replay" / example), "-p", "fifo", "--json")
+    found = json.loads(out)
+    assert (code, found["damaged_lines"], found["partial"]) == (0, 0, False)
+    assert found["policies"]["fifo"]["finished"] == found["policies"]["fifo"]["jobs"]
+
+
+def test_mistakes_are_named(root: Path, tmp_path: Path) -> None:
+    workload = str(root / EXAMPLE)
+    for words, says in (
+        (("replay",), "WORKLOAD"),
+        (("replay", str(tmp_path / "no.csv")), "no.csv"),
+        (("replay", workload, "--policy", "nonsense"), "nonsense"),
+        (("replay", workload, "--load", "0"), "load"),
+        (("replay", workload, "--fleet", workload), "fleet"),
+        (("replay", workload, "--csv", "--json"), "csv"),
+        (("history", "export", str(tmp_path / "x"), "--home", str(tmp_path)), "no journal"),
+    ):
+        done = subprocess.run([CLEARWAY, *words], capture_output=True, text=True, check=False)
+        assert done.returncode in {2, 4}, words
+        assert says in done.stderr, words
+        assert "Traceback" not in done.stderr
+
+
+def test_policies_by_bundle_order_map_and_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("policy: {order: [fifo], backfill: none}\n")
+    found = dict(policies(("fair,fifo+none", "{order: [priority, fifo], backfill: none}", str(file), "fifo+none")))
+    assert list(found) == ["fair", "fifo+none", "{order: [priority, fifo], backfill: none}", "mine", "fifo+none'"]
+    assert found["mine"] == found["fifo+none"]
+    assert one("priority+fifo+easy+oracle")[1].estimate == "oracle"
+    for wrong in ("", "+", "fifo+", "easy", "fifo+easy+none", "fifo+nonsense", str(tmp_path / "none.yaml")):
+        with pytest.raises(InputError):
+            one(wrong)
+
+
+@pytest.mark.slow
+def test_ctrl_c_gives_what_has_been_found_so_far(data: Path) -> None:
+    words = ["replay", str(data / "philly" / "philly.csv.gz"), "-p", "fifo,fifo+none", "-j", "2", "--json"]
+    running = subprocess.Popen([CLEARWAY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(6)
+    os.kill(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, err
+    found = json.loads(out)
+    assert found["partial"]
+    assert all(p["partial"] for p in found["policies"].values())
