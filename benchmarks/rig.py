@@ -15,7 +15,8 @@ import msgspec
 from clearway.core.cycle import decide
 from clearway.core.ledger import Held
 from clearway.core.line import Waiting
-from clearway.core.view import Reservation, View
+from clearway.core.protocols import Candidate
+from clearway.core.view import Reservation, Running, View
 from clearway.loop.world import World
 from clearway.model.asks import ControllerUp, SetQueue, Submit
 from clearway.model.events import ClassWaits, Reserved, Started, TaskRef
@@ -118,7 +119,7 @@ class CoreRig:
         for number, node in enumerate(fleet()):
             self._view.ledger.add_node(NodeId(number), node)
         for name in queues:
-            self._view.queues.set_queue(QueueSpec(name))
+            self._view.set_queue(QueueSpec(name), ())
         self._specs: dict[JobId, JobSpec] = {}
         self._next = 1
 
@@ -142,35 +143,42 @@ class CoreRig:
         return self._carry_out(decide(view, now_us).records, now_us)
 
     def _join(self, spec: JobSpec, now_us: int) -> None:
-        view, job = self._view, JobId(self._next)
+        job = JobId(self._next)
         self._next += 1
         self._specs[job] = spec
-        waiting = Waiting(job, spec, view.key(job, spec, now_us), 0, spec.estimate_us)
-        view.line.join(waiting, view.line.classes[view.class_of(waiting)])
+        self._view.join(Waiting(Candidate(job, spec, now_us, spec.estimate_us, spec.priority), 0), now_us)
 
     def _carry_out(self, records: Sequence[object], now_us: int) -> list[Started]:
         view, started = self._view, []
         view.ledger.gained.clear()
         view.changed_limits.clear()
-        view.promises_changed = False
+        view.promises_changed = view.victims_changed = False
         for record in records:
             if isinstance(record, Started):
-                spec = self._specs[record.job]
-                view.line.leave(record.job)
-                held = [Held(grant, spec.roles[grant.role].demand) for grant in record.grants]
-                view.start(record.job, spec, held, now_us)
+                self._start(record, now_us)
                 started.append(record)
             elif isinstance(record, ClassWaits):
                 view.line.classes[record.cls].reasons = record.reasons
                 view.line.new.discard(record.cls)
             elif isinstance(record, Reserved):
                 self._promise(record)
+            else:
+                raise TypeError(f"nothing here asks for {record}")
         return started
+
+    def _start(self, record: Started, now_us: int) -> None:
+        view, job, spec = self._view, record.job, self._specs[record.job]
+        view.leave(job)
+        held = [Held(grant, spec.roles[grant.role].demand) for grant in record.grants]
+        view.start(job, spec, held, now_us)
+        running = Running(job, spec, record.attempt, spec.priority, now_us, 0)
+        running.use(record.grants)
+        view.run(running)
 
     def _promise(self, record: Reserved) -> None:
         reservations = self._view.reservations
         if record.grants:
-            reservations[record.job] = Reservation(record.job, record.start_us, record.grants)
+            reservations[record.job] = Reservation(record.job, record.start_us, record.grants, record.held)
         else:
             reservations.pop(record.job, None)
         self._view.promises_changed = True

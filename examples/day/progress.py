@@ -58,6 +58,6 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 def where_or_why(row: dict[str, Any]) -> str:
     """Return the devices of a job that runs or ran, the reason of one that waits or failed."""
     if row["reason"]:
-        return str(row["reason"]["text"])
+        return str(row["reason"]["text"]).partition(";")[0]
     devices = sorted({device for held in row["devices"].values() for device in held})
     return ("on device " if len(devices) == 1 else "on devices ") + ", ".join(map(str, devices)) if devices else ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clearway.sdk import Client
 
 CHART_CELLS = 72
-PIPE_WIDTH = 170
+PIPE_WIDTH = 180
 LEAST_WAIT_S = 0.1  # a shorter wait is the time in which one decision is made
 
 
@@ -32,6 +32,7 @@ def tell_day(client: Client, rows: list[dict[str, Any]]) -> None:
         console.print(_table(jobs, zero))
     for line in drawn.get().splitlines():
         print(line.rstrip())
+    print("(the first reason of each wait; all of them: clearway why JOB)")
     print("\nThe devices; each letter is a job, a small one has half of the device:")
     for line in _chart(jobs, zero):
         print(line)
@@ -39,9 +40,9 @@ def tell_day(client: Client, rows: list[dict[str, Any]]) -> None:
 
 def _table(jobs: list[dict[str, Any]], zero: float) -> Table:
     table = Table(title="What ran when, and why", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for heading in ("", "JOB", "QUEUE", "ASKED FOR", "WAITED", "WHY IT WAITED", "FROM", "TO", "DEVICES", "WHY THEN", "END"):
+    for heading in ("", "JOB", "QUEUE", "ASKED FOR", "WAITED", "WHY IT WAITED", "FROM", "TO", "DEVICES", "WHY THEN", "HOW IT ENDED"):
         right = heading in ("WAITED", "FROM", "TO")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=not heading.startswith("WHY"))
+        table.add_column(heading, justify="right" if right else "left", no_wrap=" " not in heading or heading == "ASKED FOR")
     for number, job in enumerate(jobs):
         for attempt in job["attempts"] or [{}]:
             table.add_row(*_cells(_letter(number, job), job, attempt, zero))
@@ -59,7 +60,7 @@ def _cells(letter: str, job: dict[str, Any], attempt: dict[str, Any], zero: floa
         letter, job["name"], job["queue"], _asked(job),
         f"{_moment(begun) - _moment(ready):.1f} s" if begun else "",
         "; then ".join(_reasons(wait for wait in before if wait["from"] >= ready)),
-        _clock(begun, zero), _clock(ended, zero), _devices(attempt), "; ".join(causes), str(attempt.get("end") or job["state"]),
+        _clock(begun, zero), _clock(ended, zero), _devices(attempt), "; ".join(causes), _end(attempt, job),
     ]  # fmt: skip
 
 
@@ -70,14 +71,19 @@ def _asked(job: dict[str, Any]) -> str:
 
 
 def _reasons(waits: Iterable[dict[str, Any]]) -> list[str]:
-    """Return why a job waited; of reasons of one kind that follow one another, the last."""
+    """Return the first reason of each wait; of those of one kind that follow one another, the last."""
     found: list[tuple[str, str]] = []
     for wait in waits:
-        kind = wait["reasons"][0]["code"]
-        if found and found[-1][0] == kind:
+        first = wait["reasons"][0]
+        if found and found[-1][0] == first["code"]:
             found.pop()
-        found.append((kind, " and ".join(reason["text"] for reason in wait["reasons"])))
+        found.append((first["code"], first["text"]))
     return [text for _, text in found]
+
+
+def _end(attempt: dict[str, Any], job: dict[str, Any]) -> str:
+    end = attempt.get("end") or job["state"]
+    return f"{end}: {attempt['cause']}" if attempt.get("cause") else str(end)
 
 
 def _devices(attempt: dict[str, Any]) -> str:

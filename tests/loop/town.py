@@ -11,7 +11,7 @@ from clearway.model import events as ev
 from clearway.model.asks import Ask, Cancel, ControllerUp, Drain, Resume, SetLimit, SetQueue, Submit, Suspend
 from clearway.model.errors import ClearwayError
 from clearway.model.job import WHOLE
-from clearway.model.states import TERMINAL, State
+from clearway.model.states import TERMINAL, End, State
 from clearway.model.values import SECOND_US
 from clearway.ports.engine import Report, TaskIsGone
 from clearway.testing.builders import rebuild
@@ -237,6 +237,7 @@ class Checks:
         self.attempts: Counter[JobId] = Counter()
         self.open: dict[JobId, int] = {}
         self.over: set[JobId] = set()
+        self.taken: dict[JobId, int] = {}
 
     def after(self, step: Step) -> None:
         """Check all of it."""
@@ -245,10 +246,11 @@ class Checks:
             assert not isinstance(answer, ClearwayError), answer
         for record in step.records:
             self._record(record)
-        started = [record for record in step.records if isinstance(record, ev.Started)]
+        started = [record for record in step.records if isinstance(record, ev.Started | ev.Resized)]
         self._devices()
-        for record in started:
-            self._asked(record)
+        for record in step.records:
+            if isinstance(record, ev.Started):
+                self._asked(record)
         if started:
             self._limits({self.town.world.jobs[r.job].spec.queue for r in started if r.job in self.town.world.jobs})
         for entry in self.town.world.jobs.values():
@@ -264,6 +266,13 @@ class Checks:
             assert record.attempt == self.attempts[record.job]
             self.open[record.job] = record.attempt
             assert record.cause.code
+        elif isinstance(record, ev.Stopping):
+            assert self.open[record.job] == record.attempt
+            assert record.cause.code
+            if record.end == End.PREEMPTED:
+                last = self.taken.get(record.job)
+                assert last is None or record.at_us - last >= self.town.workload.policy.calm_us, "stopped again too soon"
+                self.taken[record.job] = record.at_us
         elif isinstance(record, ev.AttemptEnded):
             assert self.open.pop(record.job) == record.attempt
         elif isinstance(record, ev.Ended):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
-from clearway.model.job import Demand, JobSpec, Role
+from clearway.model.job import Checkpoint, Demand, JobSpec, Role
 from clearway.model.values import SECOND_US
 from tests.loop.town import Arrival, Happening, Truth, Workload
 
@@ -18,11 +18,19 @@ GIB = 2**30
 KINDS = ("lose", "cut", "back", "back", "sick", "drain", "undrain", "cancel", "suspend", "resume", "restart", "again")
 QUEUES = (
     QueueSpec("org", limit=(("gpus", 6000),)),
-    QueueSpec("vision", "org", limit=(("gpus", 4000), ("cpus", 12_000))),
-    QueueSpec("speech", "org"),
+    QueueSpec("vision", "org", guarantee=(("gpus", 2000),), limit=(("gpus", 4000), ("cpus", 12_000))),
+    QueueSpec("speech", "org", guarantee=(("gpus", 1000),), weight=2),
 )
 LIMITS = (LimitSpec("db", 1), LimitSpec("net", 2))
-POLICIES = (PolicySpec(), PolicySpec(backfill="none"), PolicySpec(order=("fifo",)))
+TAKING = PolicySpec(order=("fair", "priority", "fifo"), preempt=("priority", "reclaim", "fair"), calm_us=5 * SECOND_US)
+POLICIES = (
+    PolicySpec(),
+    PolicySpec(backfill="none"),
+    PolicySpec(order=("fifo",), backfill="conservative"),
+    PolicySpec(preempt=("priority",), priority_inheritance=True, min_runtime_us=3 * SECOND_US),
+    TAKING,
+    PolicySpec(order=("fair", "sjf"), preempt=("time_slice", "reclaim"), time_slice_us=10 * SECOND_US, calm_us=0),
+)
 
 
 def nodes() -> st.SearchStrategy[tuple[NodeSpec, ...]]:
@@ -76,6 +84,8 @@ def specs(draw: st.DrawFn, number: int) -> JobSpec:
         retry_jitter=draw(st.sampled_from(["none", "full"])),
         retry_window_us=30 * SECOND_US if draw(st.integers(0, 5)) == 0 else None,
         max_losses=draw(st.sampled_from([0, 10])),
+        preemptible=draw(st.integers(0, 4)) > 0,
+        checkpoint=draw(st.sampled_from([Checkpoint(), Checkpoint(5 * SECOND_US), Checkpoint(on_stop=True)])),
     )
 
 

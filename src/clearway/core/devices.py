@@ -27,10 +27,10 @@ def pick(ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None = None)
 
 def idle(ledger: Ledger, node: NodeId) -> list[int]:
     """Return the healthy devices of a node that nobody holds a part of."""
-    base, memory = node * ledger.width, ledger.specs[node].gpu_memory
-    shares = ledger.dev_share[base : base + ledger.width].tolist()
-    rooms = ledger.dev_room[base : base + ledger.width].tolist()
-    return [d for d, share in enumerate(shares) if share == WHOLE and rooms[d] == memory]
+    rooms, sick = ledger.held_room[node], ledger.sick[node]
+    free = [d for d, share in enumerate(ledger.held_share[node]) if share == 0 and rooms[d] == 0]
+    gpus = ledger.specs[node].gpus
+    return [d for d in free if d < gpus and d not in sick] if sick or len(rooms) > gpus else free
 
 
 def _whole(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:

@@ -207,17 +207,36 @@ class Ledger:
         for row, amount in self.needs_of(demand):
             if row != GPUS:
                 free[row][node] -= sign * amount
-        if grant.devices:
+        if demand.gpus:
+            self._move_whole(node, grant.devices, sign)
+        elif grant.devices:
             shares, rooms = self.held_share[node], self.held_room[node]
-            share, room = (WHOLE, ALL_ROOM) if demand.gpus else (grant.share, grant.gpu_memory)
             for d in grant.devices:
                 if d >= len(shares):
                     self._more_devices(node, d + 1)
-                shares[d] += sign * share
-                rooms[d] += sign * room
+                shares[d] += sign * grant.share
+                rooms[d] += sign * grant.gpu_memory
             self._show_devices(node, grant.devices)
         else:
             self._mark(node)
+
+    def _move_whole(self, node: int, devices: tuple[int, ...], sign: int) -> None:
+        """Take or give devices whole: healthy ones go from all idle to all held, or back."""
+        shares, rooms, spec, sick = self.held_share[node], self.held_room[node], self.specs[node], self.sick[node]
+        if devices[-1] >= len(shares):
+            self._more_devices(node, max(devices) + 1)
+        base, shown_share, shown_room = node * self.width, self.dev_share, self.dev_room
+        share, room = (0, 0) if sign > 0 else (WHOLE, spec.gpu_memory)
+        healthy = 0
+        for d in devices:
+            shares[d] += sign * WHOLE
+            rooms[d] += sign * ALL_ROOM
+            if d < spec.gpus and d not in sick:
+                shown_share[base + d], shown_room[base + d] = share, room
+                healthy += 1
+        self.free[GPUS][node] -= sign * healthy
+        self.milli[node] -= sign * healthy * WHOLE
+        self._mark(node)
 
     def _show_devices(self, node: int, devices: Iterable[int]) -> None:
         """Bring the columns of these devices up to date with what is held of them."""

@@ -81,40 +81,35 @@ class Ends:
             self.jobs[job] = Expected(start_us, NEVER)
         else:
             self.jobs[job] = Expected(start_us, start_us + estimate_us)
-            self._order.add((start_us + estimate_us, job))
             self._unwritten[job] = held
 
     def expect(self, job: JobId, end_us: int) -> None:
         """Expect a job to end at another moment than its estimate says: it was told to stop."""
-        old = self.jobs[job]
-        if old.end_us < NEVER:
-            self._order.remove((old.end_us, job))
-        self.jobs[job] = Expected(old.start_us, end_us)
-        self._order.add((end_us, job))
-        self.rewrite(job)
+        self._erase(job)
+        self.jobs[job] = Expected(self.jobs[job].start_us, end_us)
+        self._unwritten[job] = self._ledger.holdings[job]
 
     def rewrite(self, job: JobId) -> None:
-        """Write the rows of a job anew when they are next asked for: its end or its grants changed."""
-        if self.jobs[job].end_us == NEVER:
+        """Write the rows of a job anew when they are next asked for: its grants changed."""
+        if self.jobs[job].end_us < NEVER:
+            self._erase(job)
+            self._unwritten[job] = self._ledger.holdings[job]
+
+    def remove(self, job: JobId) -> None:
+        """Forget a job whose grants are free."""
+        self._erase(job)
+        self.jobs.pop(job, None)
+
+    def _erase(self, job: JobId) -> None:
+        """Take the rows of a job out, if they were ever written."""
+        if self._unwritten.pop(job, None) is not None or job not in self._rows:
             return
-        amounts, devices = self._rows.pop(job, ([], []))
+        self._order.remove((self.jobs[job].end_us, job))
+        amounts, devices = self._rows.pop(job)
         for row in amounts:
             self._amounts.remove(row)
         for row in devices:
             self._devices.remove(row)
-        self._unwritten[job] = self._ledger.holdings[job]
-
-    def remove(self, job: JobId) -> None:
-        """Forget a job whose grants are free."""
-        expected = self.jobs.pop(job, None)
-        if expected is not None and expected.end_us < NEVER:
-            self._order.remove((expected.end_us, job))
-        if self._unwritten.pop(job, None) is None and job in self._rows:
-            amounts, devices = self._rows.pop(job)
-            for row in amounts:
-                self._amounts.remove(row)
-            for row in devices:
-                self._devices.remove(row)
 
     def moments(self, now_us: int) -> Sequence[tuple[int, JobId]]:
         """Return the known ends in order, each with its job; what has overrun counts as ending later than now."""
@@ -133,6 +128,7 @@ class Ends:
             amounts = [self._amounts.add((*expected, *row)) for one in held for row in amount_rows(ledger, one)]
             devices = [self._devices.add((*expected, *row)) for one in held for row in device_rows(ledger, one)]
             self._rows[job] = (amounts, devices)
+            self._order.add((expected.end_us, job))
         self._unwritten.clear()
         return self._amounts, self._devices
 

@@ -9,10 +9,10 @@ from clearway.model.fleet import LimitSpec, QueueSpec
 from clearway.model.reasons import Code, Reason, because
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from clearway.core.ledger import Held
-    from clearway.model.job import Demand, JobSpec
+    from clearway.model.job import Demand, JobSpec, Role
 
 Amounts = dict[str, int]
 
@@ -32,6 +32,7 @@ class Queues:
         self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
         self._use: dict[Demand, Amounts] = {}
+        self._total: dict[tuple[Role, ...], tuple[tuple[str, int], ...]] = {}
 
     def set_queue(self, spec: QueueSpec) -> None:
         """Create or change a queue."""
@@ -74,9 +75,17 @@ class Queues:
         return self._children.get(parent, [])
 
     def wanted(self, queue: str) -> Amounts:
-        """Return what a queue holds and what waits in it, together."""
-        used, asked = self.used[queue], self.asked[queue]
-        return {name: used.get(name, 0) + asked.get(name, 0) for name in {*used, *asked}}
+        """Return what a queue holds and what waits in it and below it, together."""
+        total = dict(self.used[queue])
+        for name in self._family(queue):
+            for resource, amount in self.asked[name].items():
+                total[resource] = total.get(resource, 0) + amount
+        return total
+
+    def _family(self, queue: str) -> Iterator[str]:
+        yield queue
+        for child in self.children(queue):
+            yield from self._family(child)
 
     def burden(self, queue: str, more: Amounts | None, less: Amounts | None) -> Amounts:
         """Return what counts against a queue: what it holds, with `more` or without `less`."""
@@ -87,13 +96,22 @@ class Queues:
         return {name: used.get(name, 0) + more.get(name, 0) - less.get(name, 0) for name in {*used, *more, *less}}
 
     def ask(self, spec: JobSpec, sign: int) -> None:
-        """Count (or take away) what a waiting job wants of its queues."""
-        for role in spec.roles:
-            for resource, amount in self.use(role.demand).items():
-                for name in self.chain(spec.queue):
-                    asked = self.asked[name]
-                    asked[resource] = asked.get(resource, 0) + sign * amount * role.tasks
+        """Count (or take away) what a waiting job wants, at its own queue."""
+        asked = self.asked[spec.queue]
+        for resource, amount in self.total(spec.roles):
+            asked[resource] = asked.get(resource, 0) + sign * amount
         self.revision += 1
+
+    def total(self, roles: tuple[Role, ...]) -> tuple[tuple[str, int], ...]:
+        """Return what all tasks of a job count against its queues; worked out once for equal roles."""
+        found = self._total.get(roles)
+        if found is None:
+            amounts: Amounts = {}
+            for role in roles:
+                for resource, amount in self.use(role.demand).items():
+                    amounts[resource] = amounts.get(resource, 0) + amount * role.tasks
+            found = self._total[roles] = tuple(amounts.items())
+        return found
 
     def guaranteed(self, queue: str, need: Amounts, below: str | None = None, *, stated_anywhere: bool = False) -> bool:
         """Return whether a queue stays within its guarantee with `need`, at each level that states one.
