@@ -22,7 +22,7 @@ def main() -> int:
     args = parser.parse_args()
     if args.name == "list":
         for name in NAMES:
-            print(f"{name:10} {load(name).TITLE}")
+            print(f"{name:14}{load(name).TITLE}")
         return 0
     if not args.data.is_dir():
         parser.error(f"there is no folder {args.data}: name the workloads with --data DIR")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from argparse import Namespace
 
-NAMES = ("replay", "openb")
+NAMES = ("decisions", "first-result", "replay", "openb")
 
 
 class Benchmark(Protocol):
@@ -27,4 +27,4 @@ class Benchmark(Protocol):
 
 def load(name: str) -> Benchmark:
     """Import one benchmark."""
-    return cast("Benchmark", import_module(f"benchmarks.{name}"))
+    return cast("Benchmark", import_module(f"benchmarks.{name.replace('-', '_')}"))

@@ -1,14 +1,7 @@
-"""Speed, memory and fidelity of `clearway replay` on public traces. Parts: lublin, gaia, million, swf (`--only`).
-
-swf follows the protocol of "RLScheduler" (Zhang et al., SC 2020): 10 sequences of 1,024 jobs of Lublin-256, drawn as
-the authors' program draws them, each on an empty machine of 256 processors with run times known; the mean over the
-sequences of the mean bounded slowdown. The published backfilling starts a job only if it ends before the first one's
-reservation; ours also fills processors that the reservation does not need (EASY as Lifka described it in 1995).
-"""
+"""Speed, memory and fidelity of `clearway replay` on public traces. Parts: lublin, gaia, million, swf (`--only`)."""
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing as mp
 import random
 import statistics
@@ -18,19 +11,19 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 
+from benchmarks import rlscheduler as rl
 from clearway.model.fleet import PolicySpec
 from clearway.model.job import JobSpec
 from clearway.model.values import SECOND_US
-from clearway.sim.results.paired import compare
+from clearway.sim.results.paired import DRAWS, HIGH, LOW, compare
 from clearway.sim.results.replay import Plan, replay
 from clearway.sim.truth import Truth
 from clearway.sim.workloads import Arrival, open_workload
 from clearway.sim.workloads.fleet_words import node_words
 from clearway.sim.workloads.fleets import fleet_for
-from clearway.sim.workloads.shapes import gpu_nodes, gpu_roles, pool
+from clearway.sim.workloads.shapes import gpu_nodes, gpu_roles
 from clearway.sim.workloads.survey import Survey
 from clearway.sim.workloads.writer import written
 
@@ -43,12 +36,8 @@ if TYPE_CHECKING:
 TITLE = "speed, memory and fidelity of replays of public traces"
 MIB = 2**20
 EASY = PolicySpec(order=("fifo",), backfill="easy", estimate="oracle")
-FCFS = PolicySpec(order=("fifo",), backfill="none", estimate="oracle")
 PRIORITY = PolicySpec(order=("priority", "fifo"), backfill="none")
 GAIA = ("pai-100k", "azure-100k", "mustang-trace-2015-100k")
-SEQUENCES, LENGTH, PROCESSORS = 10, 1024, 256
-PUBLISHED_SEED = 1  # the default of the authors' program; it yields their FCFS figure to the digit
-PUBLISHED = {"fcfs": 7274, "easy": 236}
 MILLION, NODES, NODE_GPUS, LOAD = 1_000_000, 64, 8, 0.8
 
 KEYS = {
@@ -57,14 +46,15 @@ KEYS = {
     "million_peak_mib": "MiB of memory at most for a million synthetic jobs",
     "million_seconds": "s for them",
     "million_jobs_per_second": "jobs a second",
-    "swf_fcfs": "mean bounded slowdown, FCFS without backfill",
-    "swf_fcfs_published": "published for it",
-    "swf_easy": "mean bounded slowdown, FCFS with EASY backfill",
-    "swf_easy_published": "published for it (a narrower backfill)",
-    "swf_easy_minus_fcfs": "paired difference",
-    "swf_easy_minus_fcfs_low": "its 95 % interval from resampled sequences",
-    "swf_easy_minus_fcfs_high": "",
+    "swf_easy_minus_none": "paired difference of FCFS with and without EASY",
+    "swf_easy_minus_none_low": "its 95 % interval from resampled sequences",
+    "swf_easy_minus_none_high": "",
 } | {f"gaia_{name}_seconds": "s for 100,000 jobs, plain priority" for name in GAIA}
+for _order in rl.CELLS:
+    for _backfill in ("none", "easy"):
+        KEYS[f"swf_{_order}_{_backfill}"] = f"mean bounded slowdown, {_order}, backfill {_backfill}"
+        KEYS[f"swf_{_order}_{_backfill}_published"] = "published for it"
+        KEYS[f"swf_{_order}_{_backfill}_by_their_rules"] = "by the published rules, in a program of its own"
 
 
 def run(args: Namespace) -> dict[str, Any]:
@@ -99,45 +89,28 @@ def timed(workload: Path, policy: PolicySpec) -> tuple[float, Outcome]:
 
 
 def _swf(data: Path) -> dict[str, Any]:
-    jobs = list(open_workload(data / "swf" / "lublin_256.swf.gz").arrivals())
-    with tempfile.TemporaryDirectory() as folder:
-        files = [_slice(jobs, start, Path(folder)) for start in starts(len(jobs))]
-        fcfs, easy = ([timed(file, policy)[1] for file in files] for policy in (FCFS, EASY))
-    means = {"fcfs": _slowdown(fcfs), "easy": _slowdown(easy)}
-    low, high = _interval(fcfs, easy)
-    return {
-        "swf_fcfs": means["fcfs"], "swf_fcfs_published": PUBLISHED["fcfs"],
-        "swf_easy": means["easy"], "swf_easy_published": PUBLISHED["easy"],
-        "swf_easy_minus_fcfs": means["easy"] - means["fcfs"],
-        "swf_easy_minus_fcfs_low": low, "swf_easy_minus_fcfs_high": high,
-    }  # fmt: skip
+    drawn = rl.sequences(data / "swf" / "lublin_256.swf.gz")
+    found: dict[str, Any] = {}
+    cells: dict[tuple[str, str], rl.Cell] = {}
+    for order, published in rl.CELLS.items():
+        for backfill, figure in zip(("none", "easy"), published, strict=True):
+            cells[order, backfill] = rl.cell(order, backfill, drawn)
+            found[f"swf_{order}_{backfill}"] = cells[order, backfill].slowdown
+            found[f"swf_{order}_{backfill}_published"] = figure
+            theirs = [rl.their_slowdown(order, jobs, backfill=backfill == "easy") for jobs in drawn]
+            found[f"swf_{order}_{backfill}_by_their_rules"] = statistics.mean(theirs)
+    low, high = _interval(cells["fifo", "none"], cells["fifo", "easy"])
+    found["swf_easy_minus_none"] = found["swf_fifo_easy"] - found["swf_fifo_none"]
+    return found | {"swf_easy_minus_none_low": low, "swf_easy_minus_none_high": high}
 
 
-def starts(jobs: int, seed: int = PUBLISHED_SEED) -> list[int]:
-    """Draw where the sequences begin: NumPy's old generator, seeded as Gym did, by the SHA-512 of the seed."""
-    words = np.frombuffer(hashlib.sha512(str(seed).encode()).digest()[:8], "<u4")
-    chance = np.random.RandomState(words)
-    return [int(chance.randint(LENGTH, jobs - LENGTH - 1)) for _ in range(SEQUENCES)]
-
-
-def _slice(jobs: list[Arrival], start: int, folder: Path) -> Path:
-    file = folder / f"{start}.jsonl"
-    with written(file, {"fleet": {"nodes": [node_words(pool(PROCESSORS)[0])]}}) as write:
-        for arrival in jobs[start : start + LENGTH]:
-            write(arrival._replace(spec=msgspec.structs.replace(arrival.spec, queue="default")))
-    return file
-
-
-def _slowdown(outcomes: list[Outcome]) -> float:
-    return float(statistics.mean(o.figures["bounded_slowdown"] for o in outcomes))
-
-
-def _interval(base: list[Outcome], other: list[Outcome]) -> tuple[float, float]:
+def _interval(base: rl.Cell, other: rl.Cell) -> tuple[float, float]:
     """Resample whole sequences."""
-    each = np.array([compare(b.jobs, o.jobs)["bounded_slowdown"]["mean"] for b, o in zip(base, other, strict=True)])
+    pairs = zip(base.sequences, other.sequences, strict=True)
+    each = np.array([compare(b, o)["bounded_slowdown"]["mean"] for b, o in pairs])
     chance = np.random.default_rng(0)
-    means = each[chance.integers(0, len(each), (2000, len(each)))].mean(axis=1)
-    low, high = np.percentile(means, [2.5, 97.5])
+    means = each[chance.integers(0, len(each), (DRAWS, len(each)))].mean(axis=1)
+    low, high = np.percentile(means, [LOW, HIGH])
     return float(low), float(high)
 
 

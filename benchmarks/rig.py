@@ -20,7 +20,7 @@ from clearway.core.view import Reservation, Running, View
 from clearway.loop.world import World
 from clearway.model.asks import ControllerUp, SetQueue, Submit
 from clearway.model.events import ClassWaits, Reserved, Started, TaskRef
-from clearway.model.fleet import NodeSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import NodeSpec, QueueSpec
 from clearway.model.ids import JobId, NodeId
 from clearway.model.values import MILLI, SECOND_US
 from clearway.model.words import read_job
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clearway.core.ledger import Ledger
+    from clearway.model.asks import Ask
+    from clearway.model.fleet import PolicySpec
     from clearway.model.job import JobSpec
     from clearway.ports.engine import Report
 
@@ -40,7 +42,6 @@ SHAPES = ((1, 8, 64), (1, 4, 32), (2, 16, 128), (4, 32, 256))  # GPUs, CPUs and 
 CPUS_A_GPU, GIB_A_GPU = 16, 128
 GIB = 2**30
 SHORTEST_S, LONGEST_S = 600, 36_000  # estimates: ten minutes to ten hours
-POLICY = PolicySpec()
 
 
 class Rig(Protocol):
@@ -113,14 +114,14 @@ def _job(model: str, shape: tuple[int, int, int], queue: str) -> JobSpec:
 class CoreRig:
     """The core calls that the loop makes for each decision (`loop.state`), and nothing else."""
 
-    def __init__(self, policy: PolicySpec = POLICY, queues: Sequence[str] = ()) -> None:
+    def __init__(self, policy: PolicySpec, queues: Sequence[str] = ()) -> None:
         """Begin with the fleet, empty."""
         self._view = View(rules_for(policy))
         for number, node in enumerate(fleet()):
             self._view.ledger.add_node(NodeId(number), node)
         for name in queues:
             self._view.set_queue(QueueSpec(name), ())
-        self._specs: dict[JobId, JobSpec] = {}
+        self._jobs: dict[JobId, Candidate] = {}
         self._next = 1
 
     @property
@@ -135,18 +136,20 @@ class CoreRig:
 
     def turn(self, ends: Sequence[JobId], arrivals: Sequence[JobSpec], now_us: int) -> list[Started]:
         """Free what ended, let the new ones join, decide, and count what started."""
-        view, specs = self._view, self._specs
+        view = self._view
         for job in ends:
-            view.free_task(job, specs.pop(job), 0, 0)
+            view.free_task(job, self._jobs.pop(job).spec, 0, 0)
         for spec in arrivals:
             self._join(spec, now_us)
+        if not view.line.count:  # as in `World._decide`: nobody waits, so there is nothing to decide
+            return []
         return self._carry_out(decide(view, now_us).records, now_us)
 
     def _join(self, spec: JobSpec, now_us: int) -> None:
         job = JobId(self._next)
         self._next += 1
-        self._specs[job] = spec
-        self._view.join(Waiting(Candidate(job, spec, now_us, spec.estimate_us, spec.priority), 0), now_us)
+        candidate = self._jobs[job] = Candidate(job, spec, now_us, spec.estimate_us, spec.priority)
+        self._view.join(Waiting(candidate, 0), now_us)
 
     def _carry_out(self, records: Sequence[object], now_us: int) -> list[Started]:
         view, started = self._view, []
@@ -167,11 +170,12 @@ class CoreRig:
         return started
 
     def _start(self, record: Started, now_us: int) -> None:
-        view, job, spec = self._view, record.job, self._specs[record.job]
+        view, job, candidate = self._view, record.job, self._jobs[record.job]
+        spec = candidate.spec
         view.leave(job)
         held = [Held(grant, spec.roles[grant.role].demand) for grant in record.grants]
         view.start(job, spec, held, now_us)
-        running = Running(job, spec, record.attempt, spec.priority, now_us, 0)
+        running = Running(candidate, record.attempt, now_us, 0)
         running.use(record.grants)
         view.run(running)
 
@@ -191,7 +195,7 @@ class CoreRig:
 class LoopRig:
     """The whole loop: submits, starts, reports of tasks that are up and gone, and all records of it."""
 
-    def __init__(self, policy: PolicySpec = POLICY, queues: Sequence[str] = ()) -> None:
+    def __init__(self, policy: PolicySpec, queues: Sequence[str] = ()) -> None:
         """Begin with the fleet, empty."""
         self._world = World(policy)
         nodes = [NodeIsUp(node) for node in fleet()]
@@ -210,9 +214,9 @@ class LoopRig:
 
     def turn(self, ends: Sequence[JobId], arrivals: Sequence[JobSpec], now_us: int) -> list[Started]:
         """Step once: what started in the last step is up now, these ended, those are new."""
-        inputs = [*self._up, *(TaskIsGone(TaskRef(job, 1, 0, 0), 0) for job in ends)]
+        inputs: list[Ask | Report] = [*self._up, *(TaskIsGone(TaskRef(job, 1, 0, 0), 0) for job in ends)]
         if arrivals:
-            inputs.append(Submit(tuple(arrivals)))  # type: ignore[arg-type]  asks and reports are taken alike
+            inputs.append(Submit(tuple(arrivals)))
         step = self._world.step(inputs, now_us)
         started = [record for record in step.records if isinstance(record, Started)]
         self._up = [TaskIsUp(TaskRef(record.job, 1, 0, 0)) for record in started]

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import joblib
+import joblib  # type: ignore[import-untyped]
 import numpy as np
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ def main() -> None:
             network.partial_fit(train.images[mine], train.digits[mine], classes=DIGITS)
             _set_weights(network, meeting.mean(_weights(network)))
         where = f"rank {meeting.rank} of {meeting.size} on device {os.environ['CUDA_VISIBLE_DEVICES'] or 'none'}"
-    print(f"{where}: {len(train.digits[mine])} digits, {passes} passes, {network.score(valid.images, valid.digits):.2%}")
+    accuracy = network.score(valid.images, valid.digits)
+    print(f"{where}: {len(train.digits[mine])} digits, {passes} passes, {accuracy:.2%} of valid")
     if meeting.rank == 0:
         keep_model(f"gang-of-{meeting.size}", network)
 

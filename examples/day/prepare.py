@@ -14,10 +14,13 @@ def main() -> None:
     images, digits = load_digits(return_X_y=True)
     x_train, x_rest, y_train, y_rest = train_test_split(images, digits, test_size=0.4, stratify=digits, random_state=0)
     x_valid, x_test, y_valid, y_test = train_test_split(x_rest, y_rest, test_size=0.5, stratify=y_rest, random_state=0)
-    parts = {"train": (x_train, y_train), "valid": (x_valid, y_valid), "test": (x_test, y_test)}
-    arrays = {f"{name}_{what}": array for name, pair in parts.items() for what, array in zip(("images", "digits"), pair, strict=True)}
-    np.savez(DATA, **arrays)
-    print(", ".join(f"{len(y)} digits to {name}" for name, (_, y) in parts.items()))
+    np.savez(
+        DATA,
+        train_images=x_train, train_digits=y_train,
+        valid_images=x_valid, valid_digits=y_valid,
+        test_images=x_test, test_digits=y_test,
+    )  # fmt: skip
+    print(f"{len(y_train)} digits to train, {len(y_valid)} to compare, {len(y_test)} kept aside")
 
 
 if __name__ == "__main__":

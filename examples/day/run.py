@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway.model.errors import ClearwayError
+from clearway.model.errors import ClearwayError, ConflictError
 from clearway.sdk import Client
 from examples.day.progress import progress
 from examples.day.told import tell_day, tell_models
@@ -37,7 +37,6 @@ COMING = {
     6.0: ("7-support.yaml",),
 }
 """Which files are submitted when, in seconds from the first."""
-
 
 
 def main() -> int:
@@ -67,7 +66,10 @@ def _place(out: Path | None) -> Path:
     if out is None:
         OUT.mkdir(parents=True, exist_ok=True)
         out = OUT / str(1 + max((int(p.name) for p in OUT.iterdir() if p.name.isdecimal()), default=0))
-    out.mkdir(parents=True)
+    try:
+        out.mkdir(parents=True)
+    except FileExistsError:
+        raise ConflictError(f"{out} is there already; the day makes a directory of its own") from None
     return out.resolve()
 
 
@@ -131,4 +133,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except (ClearwayError, subprocess.CalledProcessError, TimeoutError, KeyboardInterrupt) as error:
-        sys.exit(f"the day was broken off: {error or type(error).__name__}")
+        sys.exit(f"the day was broken off: {error!s}" if str(error) else "the day was broken off")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from clearway.sdk import Client
 
+HEADINGS = (
+    "", "JOB", "QUEUE", "ASKED FOR", "WAITED", "WHY IT WAITED", "FROM", "TO", "DEVICES", "WHY THEN", "HOW IT ENDED",
+)  # fmt: skip
+SENTENCES = ("WHY IT WAITED", "WHY THEN", "HOW IT ENDED")
 CHART_CELLS = 72
 PIPE_WIDTH = 180
 LEAST_WAIT_S = 0.1  # a shorter wait is the time in which one decision is made
@@ -40,9 +44,9 @@ def tell_day(client: Client, rows: list[dict[str, Any]]) -> None:
 
 def _table(jobs: list[dict[str, Any]], zero: float) -> Table:
     table = Table(title="What ran when, and why", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for heading in ("", "JOB", "QUEUE", "ASKED FOR", "WAITED", "WHY IT WAITED", "FROM", "TO", "DEVICES", "WHY THEN", "HOW IT ENDED"):
-        right = heading in ("WAITED", "FROM", "TO")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=" " not in heading or heading == "ASKED FOR")
+    for heading in HEADINGS:
+        is_number = heading in ("WAITED", "FROM", "TO")
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=heading not in SENTENCES)
     for number, job in enumerate(jobs):
         for attempt in job["attempts"] or [{}]:
             table.add_row(*_cells(_letter(number, job), job, attempt, zero))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KINDS: dict[str, Callable[..., Any]] = {
-    "svm": lambda **words: SVC(**words),
+    "svm": SVC,
     "forest": lambda **words: RandomForestClassifier(random_state=0, **words),
     "logistic": lambda **words: make_pipeline(StandardScaler(), LogisticRegression(**words)),
     "network": lambda **words: make_pipeline(StandardScaler(), MLPClassifier(max_iter=400, random_state=0, **words)),
-    "neighbours": lambda **words: KNeighborsClassifier(**words),
+    "neighbours": KNeighborsClassifier,
 }
 
 

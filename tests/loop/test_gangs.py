@@ -62,7 +62,6 @@ def test_one_that_fails_takes_the_others_with_it() -> None:
     assert bench.entry(number).state == State.STOPPING
     bench.step(TaskIsGone(others[1], 0))
     (end,) = bench.all(ev.AttemptEnded)
-    assert isinstance(end, ev.AttemptEnded)
     assert (end.end, end.cause.get("exit_code")) == (End.FAILED, 9)
 
 
@@ -81,7 +80,6 @@ def test_one_that_cannot_start_takes_the_others_with_it_for_good() -> None:
     bench.step(TaskIsUp(first), TaskIsGone(second, None, "no such folder"))
     bench.step(TaskIsGone(first, -15))
     (end,) = bench.all(ev.Ended)
-    assert isinstance(end, ev.Ended)
     assert end.reason is not None
     assert end.reason.code == Code.START_FAILED
 
@@ -165,3 +163,28 @@ def test_a_job_whose_roles_never_fit_together_holds_up_nobody() -> None:
     hopeless, other = bench.submit(job("a", roles=(role("x", gpus=1), role("y", gpus=1))), job("b"))
     assert bench.entry(other).held
     assert bench.waits(hopeless)[0].code == Code.NEVER_FITS
+
+
+def test_a_task_that_is_done_is_not_replaced() -> None:
+    bench = Bench(node(gpus=4))
+    (number,) = bench.submit(job(tasks=2, least=1))
+    bench.up(number)
+    first, second = bench.tasks(number)
+    bench.step(TaskIsGone(first, 0))
+    assert bench.tasks(number) == [second]
+    bench.step(TaskIsGone(second, 0))
+    assert number not in bench.world.jobs
+
+
+def test_it_grows_when_room_comes_and_ends_with_all_its_tasks() -> None:
+    bench = Bench(node(gpus=2))
+    other, number = bench.submit(job("other"), job(tasks=2, least=1))
+    assert len(bench.entry(number).held) == 1
+    bench.end(other)
+    assert len(bench.entry(number).held) == 2
+    assert [order.task.index for order in bench.orders if isinstance(order, Launch) and order.task.job == number][
+        -1
+    ] == 1
+    bench.up(number)
+    bench.end(number)
+    assert number not in bench.world.jobs

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
+from clearway.model import events as ev
+from clearway.model.fleet import PolicySpec
+from clearway.model.job import JobSpec
 from clearway.model.states import State
+from clearway.model.values import SECOND_US
 from tests.loop.town import Arrival, Town, Truth, Workload
 from tests.loop.workloads import workloads
 
-if TYPE_CHECKING:
-    from clearway.model.job import JobSpec
+QUICK_TO_STOP = (Phase.explicit, Phase.reuse, Phase.generate)
+"""A failure is shown as found: making it smaller takes minutes."""
+EXAMPLES = int(os.environ.get("CLEARWAY_EXAMPLES", "100"))
 
-EXAMPLES = int(os.environ.get("CLEARWAY_EXAMPLES", "150"))
-
-few = settings(max_examples=EXAMPLES)
+few = settings(max_examples=EXAMPLES, phases=QUICK_TO_STOP)
 
 
 def over_or_hopeless(town: Town) -> None:
@@ -62,5 +64,65 @@ def test_in_the_end_every_job_is_over_or_can_never_start(workload: Workload) -> 
     town = Town(workload)
     town.live()
     town.heal()
-    town.settle()
+    town.settle(5_000)
     over_or_hopeless(town)
+
+
+# --- promises ------------------------------------------------------------------------------------
+
+
+def exact(arrival: Arrival) -> Arrival:
+    """Have a job run exactly as long as it says, once, and hold back nobody for another reason."""
+    runs_s = max(arrival.truth.runs_s[0], 1)
+    spec = JobSpec(
+        arrival.spec.name,
+        tuple(msgspec.structs.replace(role, min_tasks=role.tasks) for role in arrival.spec.roles),
+        time_estimate_us=runs_s * SECOND_US,
+    )
+    return Arrival(arrival.at_s, spec, Truth((runs_s,)))
+
+
+@given(workloads(12, 0))
+@few
+def test_where_estimates_are_exact_the_first_in_line_starts_as_promised_or_sooner(workload: Workload) -> None:
+    arrivals = tuple(exact(arrival) for arrival in workload.arrivals)
+    alike = tuple(msgspec.structs.replace(node, gpus=4, gpu_model="T4") for node in workload.nodes)
+    town = Town(Workload(alike, PolicySpec(order=("fifo",)), arrivals))
+    town.live()
+    town.settle()
+    promised: dict[int, int] = {}
+    waiting: list[int] = []
+    for record in town.journal:
+        if isinstance(record, ev.Joined):
+            waiting.append(record.job)
+        elif isinstance(record, ev.Started):
+            waiting.remove(record.job)
+            assert record.at_us <= promised.get(record.job, record.at_us)
+        elif isinstance(record, ev.Reserved) and record.grants and record.job == min(waiting):
+            promised.setdefault(record.job, record.start_us)
+
+
+# --- sameness ------------------------------------------------------------------------------------
+
+
+def renamed(workload: Workload) -> Workload:
+    """Give every node and job another name."""
+
+    def spec(one: JobSpec) -> JobSpec:
+        return msgspec.structs.replace(one, name=f"z{one.name}", after=tuple(f"z{name}" for name in one.after))
+
+    nodes = tuple(
+        msgspec.structs.replace(node, name=f"{'zyxw'[i]}{node.name}") for i, node in enumerate(workload.nodes)
+    )
+    arrivals = tuple(Arrival(one.at_s, spec(one.spec), one.truth) for one in workload.arrivals)
+    return workload._replace(nodes=nodes, arrivals=arrivals, queues=(workload.queues[0], *workload.queues[:0:-1]))
+
+
+@given(workloads())
+@few
+def test_names_and_the_order_of_queues_change_nothing(workload: Workload) -> None:
+    town, other = Town(workload), Town(renamed(workload))
+    town.live()
+    other.live()
+    assert other.starts() == {f"z{name}": starts for name, starts in town.starts().items()}
+    assert other.ends() == {f"z{name}": end for name, end in town.ends().items()}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from clearway.model import events as ev
-from clearway.model.job import JobSpec
-from clearway.model.reasons import Code
+from clearway.model.reasons import Code, Reason
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import Bench, job, node
 
+if TYPE_CHECKING:
+    from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
 
-def failing(**words: object) -> tuple[Bench, int]:
+
+def failing(**words: Any) -> tuple[Bench, JobId]:
     bench = Bench(node())
     (number,) = bench.submit(job(**words))
     return bench, number
@@ -22,11 +27,13 @@ def starts_s(bench: Bench) -> list[float]:
     return [r.at_us / SECOND_US for r in bench.journal if isinstance(r, ev.Started)]
 
 
-def last_end(bench: Bench) -> ev.Ended:
-    return [r for r in bench.journal if isinstance(r, ev.Ended)][-1]
+def last_end(bench: Bench) -> tuple[State, Reason]:
+    end = bench.last(ev.Ended)
+    assert end.reason is not None
+    return end.state, end.reason
 
 
-def fail_again_and_again(bench: Bench, number: int, exit_code: int = 1) -> None:
+def fail_again_and_again(bench: Bench, number: JobId, exit_code: int | None = 1) -> None:
     while number in bench.world.jobs:
         if bench.entry(number).held:
             bench.end(number, exit_code)
@@ -37,9 +44,9 @@ def fail_again_and_again(bench: Bench, number: int, exit_code: int = 1) -> None:
 def test_without_retries_the_first_failure_is_the_end() -> None:
     bench, number = failing()
     bench.end(number, 3)
-    assert last_end(bench).state == State.FAILED
-    assert last_end(bench).reason.code == Code.RETRIES_USED_UP
-    assert last_end(bench).reason.get("exit_code") == 3
+    assert last_end(bench)[0] == State.FAILED
+    assert last_end(bench)[1].code == Code.RETRIES_USED_UP
+    assert last_end(bench)[1].get("exit_code") == 3
 
 
 def test_delays_double_up_to_their_cap() -> None:
@@ -52,7 +59,12 @@ def test_a_retry_that_waits_says_until_when_and_how_often() -> None:
     bench, number = failing(max_retries=2)
     bench.end(number, 1)
     (why,) = bench.waits(number)
-    assert (why.code, why.get("until_us"), why.get("tries"), why.get("max_retries")) == (Code.RETRY_DELAY, 2 * SECOND_US, 1, 2)
+    assert (why.code, why.get("until_us"), why.get("tries"), why.get("max_retries")) == (
+        Code.RETRY_DELAY,
+        2 * SECOND_US,
+        1,
+        2,
+    )
 
 
 def test_nothing_starts_before_its_delay_is_over() -> None:
@@ -87,7 +99,7 @@ def test_no_attempt_starts_after_the_window() -> None:
     bench, number = failing(max_retries=9, retry_backoff_us=4 * SECOND_US, retry_window_us=10 * SECOND_US)
     fail_again_and_again(bench, number)
     assert starts_s(bench) == [0, 4]  # the next delay of 8 s would end after the window
-    assert last_end(bench).reason.code == Code.RETRY_WINDOW
+    assert last_end(bench)[1].code == Code.RETRY_WINDOW
 
 
 def test_an_attempt_may_start_at_the_very_end_of_the_window() -> None:
@@ -102,8 +114,8 @@ def test_a_job_that_waits_for_room_fails_when_the_window_closes() -> None:
     bench.submit(job("other"))
     bench.end(number, 1)
     bench.at(10)
-    assert last_end(bench).at_us == 10 * SECOND_US
-    assert last_end(bench).reason.code == Code.RETRY_WINDOW
+    assert bench.last(ev.Ended).at_us == 10 * SECOND_US
+    assert last_end(bench)[1].code == Code.RETRY_WINDOW
 
 
 def test_losses_are_no_failures() -> None:
@@ -121,17 +133,17 @@ def test_losses_are_no_failures() -> None:
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_so_many_losses_are_survived(most: int) -> None:
     bench, number = failing(max_losses=most)
-    fail_again_and_again(bench, number, None)  # type: ignore[arg-type]
+    fail_again_and_again(bench, number, None)
     assert len(starts_s(bench)) == most + 1
-    assert last_end(bench).reason.code == Code.LOSSES_USED_UP
+    assert last_end(bench)[1].code == Code.LOSSES_USED_UP
 
 
 def test_what_could_not_start_is_not_tried_again() -> None:
     bench, number = failing(max_retries=5)
     bench.end(number, None, error="no such program: trian.py")
-    assert last_end(bench).state == State.FAILED
-    assert last_end(bench).reason.code == Code.START_FAILED
-    assert "trian.py" in str(last_end(bench).reason.get("error"))
+    assert last_end(bench)[0] == State.FAILED
+    assert last_end(bench)[1].code == Code.START_FAILED
+    assert "trian.py" in str(last_end(bench)[1].get("error"))
 
 
 def test_a_retry_keeps_its_place_in_the_line() -> None:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from clearway.model import events as ev
 from clearway.model.actions import Halt, Pause
 from clearway.model.asks import Cancel, Resume, Suspend
 from clearway.model.reasons import Code
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
-from clearway.ports.engine import NodeIsQuiet
+from clearway.ports.engine import NodeIsQuiet, TaskIsGone
 from clearway.testing.builders import Bench, job, node
+
+if TYPE_CHECKING:
+    from clearway.model.ids import JobId
 
 MINUTE_US = 60 * SECOND_US
 
 
-def running(**words: object) -> tuple[Bench, int]:
+def running(**words: Any) -> tuple[Bench, JobId]:
     bench = Bench(node())
     (number,) = bench.submit(job(**words))
     bench.up(number)
     return bench, number
 
 
-def ended(bench: Bench) -> ev.Ended:
-    return [r for r in bench.journal if isinstance(r, ev.Ended)][-1]
+def ended(bench: Bench) -> tuple[State, Code | None]:
+    end = bench.last(ev.Ended)
+    return end.state, end.reason.code if end.reason else None
 
 
 def stoppings(bench: Bench) -> list[tuple[float, End]]:
@@ -36,14 +42,14 @@ def test_at_its_time_limit_a_job_is_stopped_and_fails_for_good() -> None:
     assert any(isinstance(order, Halt) for order in bench.orders)
     bench.at(63)
     bench.end(number, -15)
-    assert (ended(bench).state, ended(bench).reason.code) == (State.FAILED, Code.TIME_LIMIT)
+    assert ended(bench) == (State.FAILED, Code.TIME_LIMIT)
 
 
 def test_an_end_at_the_very_moment_of_the_limit_counts() -> None:
     bench, number = running(time_limit_us=MINUTE_US)
     bench.now_us = MINUTE_US
     bench.end(number)
-    assert ended(bench).state == State.SUCCEEDED
+    assert ended(bench)[0] == State.SUCCEEDED
 
 
 def test_time_standing_still_is_no_running_time() -> None:
@@ -72,7 +78,7 @@ def test_what_ends_while_it_is_stopped_for_time_has_timed_out_whatever_its_exit_
     bench, number = running(time_limit_us=MINUTE_US)
     bench.at(60)
     bench.end(number, 0)
-    assert ended(bench).state == State.FAILED
+    assert ended(bench)[0] == State.FAILED
 
 
 def test_a_deadline_is_only_reported_unless_it_shall_stop() -> None:
@@ -85,7 +91,7 @@ def test_a_deadline_stops_a_running_job() -> None:
     bench, number = running(deadline_us=MINUTE_US, on_deadline="stop", max_retries=3)
     bench.at(60)
     bench.end(number, -15)
-    assert (ended(bench).state, ended(bench).reason.code) == (State.FAILED, Code.DEADLINE)
+    assert ended(bench) == (State.FAILED, Code.DEADLINE)
 
 
 def test_a_deadline_ends_a_waiting_job() -> None:
@@ -93,7 +99,7 @@ def test_a_deadline_ends_a_waiting_job() -> None:
     _, second = bench.submit(job("a"), job("b", deadline_us=MINUTE_US, on_deadline="stop"))
     bench.at(60)
     assert second not in bench.world.jobs
-    assert ended(bench).reason.code == Code.DEADLINE
+    assert ended(bench)[1] == Code.DEADLINE
 
 
 def test_a_deadline_stops_a_job_that_stands_still() -> None:
@@ -111,12 +117,10 @@ def test_a_deadline_during_a_stop_that_would_be_tried_again_is_final() -> None:
     bench.step(_gone(first, 1))
     bench.at(60)
     bench.step(_gone(second, -15))
-    assert (ended(bench).state, ended(bench).reason.code) == (State.FAILED, Code.DEADLINE)
+    assert ended(bench) == (State.FAILED, Code.DEADLINE)
 
 
-def _gone(task: ev.TaskRef, code: int):  # noqa: ANN202 - a report
-    from clearway.ports.engine import TaskIsGone  # noqa: PLC0415
-
+def _gone(task: ev.TaskRef, code: int) -> TaskIsGone:
     return TaskIsGone(task, code)
 
 
@@ -133,7 +137,7 @@ def test_what_has_not_started_by_its_start_deadline_fails() -> None:
     bench.at(60)
     assert first in bench.world.jobs
     assert second not in bench.world.jobs
-    assert ended(bench).reason.code == Code.START_DEADLINE
+    assert ended(bench)[1] == Code.START_DEADLINE
 
 
 def test_what_starts_at_the_very_moment_has_met_its_start_deadline() -> None:
@@ -178,7 +182,12 @@ def test_standing_still_and_going_on_is_told_to_every_task() -> None:
     (number,) = bench.submit(job(tasks=2))
     bench.step(Suspend(number))
     bench.step(Resume(number))
-    assert [(o.task.index, o.paused) for o in bench.orders if isinstance(o, Pause)] == [(0, True), (1, True), (0, False), (1, False)]
+    assert [(o.task.index, o.paused) for o in bench.orders if isinstance(o, Pause)] == [
+        (0, True),
+        (1, True),
+        (0, False),
+        (1, False),
+    ]
 
 
 def test_a_job_that_stands_still_can_be_cancelled_and_lost() -> None:

@@ -43,7 +43,9 @@ class Truth(NamedTuple):
     def life(self, attempt: int) -> Life:
         error = "no such program" if attempt == self.error_in else ""
         run = self.runs_s[min(attempt, len(self.runs_s)) - 1]
-        return Life(run * SECOND_US, self.exits[min(attempt, len(self.exits)) - 1], self.stop_s * SECOND_US, error=error)
+        return Life(
+            run * SECOND_US, self.exits[min(attempt, len(self.exits)) - 1], self.stop_s * SECOND_US, error=error
+        )
 
 
 class Happening(NamedTuple):
@@ -271,7 +273,9 @@ class Checks:
             assert record.cause.code
             if record.end == End.PREEMPTED:
                 last = self.taken.get(record.job)
-                assert last is None or record.at_us - last >= self.town.workload.policy.calm_us, "stopped again too soon"
+                assert last is None or record.at_us - last >= self.town.workload.policy.calm_us, (
+                    "stopped again too soon"
+                )
                 self.taken[record.job] = record.at_us
         elif isinstance(record, ev.AttemptEnded):
             assert self.open.pop(record.job) == record.attempt
@@ -372,5 +376,3 @@ def _chain(world: World, queue: str) -> list[str]:
         found.append(queue)
         queue = world.queues[queue].parent
     return found
-
-

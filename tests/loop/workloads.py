@@ -112,9 +112,7 @@ def _in_order(arrivals: tuple[Arrival, ...]) -> tuple[Arrival, ...]:
     return tuple(arrival._replace(at_s=at_s) for arrival, at_s in zip(arrivals, moments, strict=True))
 
 
-happenings = st.builds(
-    Happening, st.integers(1, 80), st.sampled_from(KINDS), st.integers(0, 7), st.integers(0, 7)
-)
+happenings = st.builds(Happening, st.integers(1, 80), st.sampled_from(KINDS), st.integers(0, 7), st.integers(0, 7))
 
 
 def workloads(most_jobs: int = 10, most_happenings: int = 8) -> st.SearchStrategy[Workload]:

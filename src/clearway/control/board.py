@@ -27,7 +27,17 @@ __all__ = ["Board", "JobRow", "NodeRow", "QueueRow"]
 KEPT_FINISHED = 10_000
 """So many finished jobs stay on the board: a screenful for anyone, and about 10 MB. Older ones are in the journal."""
 
-_OfJob = ev.Joined | ev.JobWaits | ev.Started | ev.Stopping | ev.Paused | ev.AttemptEnded | ev.Requeued | ev.Ended
+_OfJob = (
+    ev.Joined
+    | ev.JobWaits
+    | ev.Started
+    | ev.Stopping
+    | ev.Resized
+    | ev.Paused
+    | ev.AttemptEnded
+    | ev.Requeued
+    | ev.Ended
+)
 
 
 class Board:

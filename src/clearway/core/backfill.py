@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from clearway.core.bookings import WHOLE_NODE
 from clearway.core.devices import pick
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
 from clearway.core.profile import NEVER, Table
+from clearway.core.resources import GPUS
 from clearway.core.view import Reservation
 from clearway.model.events import Reserved
 from clearway.model.ids import NodeId
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from clearway.core.bookings import Kept
     from clearway.core.draft import Draft
     from clearway.core.line import Key, WaitClass, Waiting
     from clearway.core.view import View
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
 
 
 FIRST_LOOK, LOOK_FURTHER = 32, 8  # most promises fall on one of the next ends: look there first, then further
@@ -54,7 +58,7 @@ class Promises:
         self.view, self.draft, self.now_us = view, draft, now_us
         self.active: list[Active] = []
         for promise in view.reservations.values():
-            if promise.held and self._still_clearing(promise):
+            if promise.held:
                 waiting = view.line.member(promise.job)
                 cls = view.line.classes[waiting.cls]
                 self.active.append(Active(promise, cls, waiting, view.turn_key(cls, waiting)))
@@ -63,10 +67,13 @@ class Promises:
         self._any_started = False
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
+        self._asking: JobSpec | None = None
+        """For whom places are looked at: bookings for others bind it."""
 
     # --- passing -------------------------------------------------------------------------------
 
-    def _end_us(self, waiting: Waiting) -> int:
+    def end_us(self, waiting: Waiting) -> int:
+        """Return when a job is expected to end that starts now."""
         return min(self.now_us + waiting.estimate_us, NEVER)
 
     def _still_clearing(self, promise: Reservation) -> bool:
@@ -80,8 +87,14 @@ class Promises:
         return False
 
     def clearing(self, job: JobId) -> bool:
-        """Return whether a place is being cleared for a job."""
-        return any(one.promise.job == job and one.promise.held for one in self.active)
+        """Return whether a place is still being cleared for a job."""
+        return any(
+            one.promise.job == job and one.promise.held and self._still_clearing(one.promise) for one in self.active
+        )
+
+    def give_up(self, job: JobId) -> None:
+        """Keep nothing for a job any more that was cleared for it and did not do."""
+        self.active = [one for one in self.active if not (one.promise.job == job and one.promise.held)]
 
     def hold(self, cls: WaitClass, waiting: Waiting, key: Key, grants: tuple[Grant, ...]) -> None:
         """Keep a place for a job while those who stand there are stopped."""
@@ -89,31 +102,98 @@ class Promises:
 
     def _due(self, waiting: Waiting, key: Key) -> list[Active]:
         """Return the promises that a job must not touch: due before its end, and not made to a weaker job."""
-        end = self._end_us(waiting)
+        end = self.end_us(waiting)
         return [
             one
             for one in self.active
-            if one.promise.start_us < end and one.waiting is not waiting and not (one.promise.held and key < one.key)
+            if one.promise.start_us < end and one.waiting is not waiting and not self._stronger(waiting, key, one)
         ]
 
+    def _stronger(self, waiting: Waiting, key: Key, one: Active) -> bool:
+        """Return whether a job may take a place that is cleared for another: it goes first, and did not yield it."""
+        return one.promise.held and key < one.key and waiting.candidate.yielded_to != one.promise.job
+
+    def yields(self, waiting: Waiting, key: Key) -> bool:
+        """Return whether a job waits because a place is kept that was cleared for another: it is owed nothing itself."""
+        return any(one.promise.held for one in self._due(waiting, key))
+
     def binding(self, waiting: Waiting, key: Key) -> bool:
-        """Return whether a job, started now, would still run when a promise falls due."""
-        return bool(self.active) and bool(self._due(waiting, key))
+        """Return whether a job, started now, would still run when a promise falls due or a booking begins."""
+        return (bool(self.active) and bool(self._due(waiting, key))) or self.booked(waiting)
+
+    def booked(self, waiting: Waiting) -> bool:
+        """Return whether a job, started now, would run in the time of a booking for others."""
+        bookings = self.view.bookings
+        return bool(bookings) and bool(bookings.against(waiting.spec, self.now_us, self.end_us(waiting)))
+
+    def shut(self, waiting: Waiting) -> NDArray[np.bool_] | None:
+        """Return the nodes on which bookings for others leave a job nothing now; None where there are none."""
+        if not self.view.bookings:
+            return None
+        return self.view.bookings.shut(waiting.spec, self.now_us, self.end_us(waiting))
 
     def guard(self, waiting: Waiting, key: Key) -> Allowed:
         """Return the check that a task drafted on a node leaves room for what is promised there."""
         due = self._due(waiting, key)
 
         def allowed(node: NodeId) -> bool:
-            return all(self._beside(one, node) for one in due)
+            self._asking = waiting.spec
+            mine = self.own(waiting, node)
+            stand = all(self._yields(mine, one) or self._beside(one, node) for one in due)
+            return stand and self._leaves_booked(node, self.end_us(waiting))
 
         return allowed
 
-    def guard_all(self) -> Allowed:
-        """Return the check that a task that may stay for ever leaves room for every promise."""
+    def own(self, waiting: Waiting, node: NodeId) -> list[Kept]:
+        """Return the bookings that last now, that a job is for, and that keep enough of a node for one of its tasks."""
+        if not self.view.bookings:
+            return []
+        view, demands = self.view, [role.demand for role in waiting.spec.roles]
+        most = max(demand.gpus or int(demand.one_device) for demand in demands)
+        return [
+            kept
+            for kept in view.bookings.own(waiting.spec, self.now_us)
+            if (many := kept.places.get(node))
+            and (
+                many == WHOLE_NODE
+                or view.bookings.still_needs(kept, node, self.now_us, view.ends, view.spec_of) >= most > 0
+            )
+        ]
+
+    def _yields(self, mine: list[Kept], one: Active) -> bool:
+        """Return whether a promise yields to a booking: it is made to a job that the booking is not for."""
+        return any(not self.view.bookings.is_for(kept, one.waiting.spec) for kept in mine)
+
+    def unbarred(self, waiting: Waiting) -> list[NodeId]:
+        """Return the nodes that are kept for a job now, so that nobody else's waiting bars them."""
+        if not self.view.bookings:
+            return []
+        nodes = {node for kept in self.view.bookings.own(waiting.spec, self.now_us) for node in kept.places}
+        return [node for node in sorted(nodes) if self.own(waiting, node)]
+
+    def guard_booked(self, waiting: Waiting) -> Allowed:
+        """Return the check that a task drafted on a node leaves what is booked there, whatever is promised."""
 
         def allowed(node: NodeId) -> bool:
-            return all(self._beside(one, node) for one in self.active)
+            self._asking = waiting.spec
+            return self._leaves_booked(node, self.end_us(waiting))
+
+        return allowed
+
+    def _leaves_booked(self, node: NodeId, end_us: int) -> bool:
+        """Return whether bookings of devices find theirs on a node as it is drafted now, when they begin or go on."""
+        if not self.view.bookings or self._asking is None:
+            return True
+        kept = self.view.bookings.counted(self._asking, node, self.now_us, end_us)
+        moments = {max(self.now_us, one.booking.from_us) for one in kept}
+        return all(self._stands(node, (), moment, moment + 1) for moment in sorted(moments))
+
+    def guard_all(self, spec: JobSpec) -> Allowed:
+        """Return the check that a task of a job that may stay for ever leaves room for every promise and booking."""
+
+        def allowed(node: NodeId) -> bool:
+            self._asking = spec
+            return all(self._beside(one, node) for one in self.active) and self._leaves_booked(node, NEVER)
 
         return allowed
 
@@ -129,7 +209,11 @@ class Promises:
         Looked at are the start and every moment in between at which a promise falls due: in between room only grows.
         """
         here = [one for one in self.active if any(grant.node == node for grant in one.promise.grants)]
-        points = [start_us, *sorted({p for one in here if start_us < (p := one.promise.start_us) < end_us})]
+        inner = {p for one in here if start_us < (p := one.promise.start_us) < end_us}
+        inner.update(
+            one.booking.from_us for one in self._kept_on(node, start_us, end_us) if one.booking.from_us > start_us
+        )
+        points = [start_us, *sorted(inner)]
         return all(self._at_once(node, tasks, here, moment) for moment in points)
 
     def _at_once(
@@ -146,8 +230,28 @@ class Promises:
             if grant.node == node
         ]
         fits = all(self._take_again(node, cls, role) for cls, role in (*standing, *tasks))
+        fits = fits and all(
+            int(self.view.ledger.free[GPUS][node]) >= self._still_needs(kept, node, moment_us, standing)
+            for kept in self._kept_on(node, moment_us, moment_us + 1)
+        )
         self.draft.undo(mark)
         return fits
+
+    def _kept_on(self, node: NodeId, start_us: int, end_us: int) -> list[Kept]:
+        """Return the bookings that keep devices of a node from the one for whom places are looked at."""
+        if not self.view.bookings or self._asking is None:
+            return []
+        return self.view.bookings.counted(self._asking, node, start_us, end_us)
+
+    def _still_needs(self, kept: Kept, node: NodeId, moment_us: int, standing: list[tuple[WaitClass, int]]) -> int:
+        """Return how many devices a booking keeps idle at a moment: without those of jobs that it is for."""
+        view = self.view
+        promised = sum(
+            cls.spec.roles[role].demand.gpus or int(cls.spec.roles[role].demand.one_device)
+            for cls, role in standing
+            if view.bookings.is_for(kept, cls.spec)
+        )
+        return view.bookings.still_needs(kept, node, moment_us, view.ends, view.spec_of) - promised
 
     def _take_again(self, node: NodeId, cls: WaitClass, role: int) -> bool:
         demand = cls.spec.roles[role].demand
@@ -178,6 +282,17 @@ class Promises:
         if self.active:
             self.active = [one for one in self.active if one.promise.job != job]
 
+    def look_again(self) -> None:
+        """Make anew the promises that the start of a job in its own booking has broken."""
+        before, self.active = self.active, []
+        for one in before:
+            self._asking = one.waiting.spec
+            promise: Reservation | None = one.promise
+            if not one.promise.held and not self._holds(one.promise, one.cls, one.waiting):
+                promise = self._earliest(one.cls, one.waiting)
+            if promise is not None:
+                self.active.append(one._replace(promise=promise))
+
     def passed(self) -> tuple[str, int] | None:
         """Return whom a job that starts now passes, and when that one is promised to start."""
         if not self.active:
@@ -202,6 +317,7 @@ class Promises:
         """
         if self.clearing(waiting.job):
             return True
+        self._asking = waiting.spec
         pool = pool_mask(cls)
         if not self.everyone and not (pool & ~self._owned).any():
             return True
@@ -257,10 +373,17 @@ class Promises:
             by_node.setdefault(grant.node, []).append((cls, grant.role))
         ledger, start = self.view.ledger, promise.start_us
         return all(
-            ledger.open[node] and not ledger.drained[node]
+            ledger.open[node] and not ledger.drained[node] and not self._shut_at(node, waiting, start)
             and self._stands(node, tuple(tasks), start, start + waiting.estimate_us)
             for node, tasks in by_node.items()
         )  # fmt: skip
+
+    def _shut_at(self, node: NodeId, waiting: Waiting, start_us: int) -> bool:
+        """Return whether a booking for others leaves nothing of a node to a job that would start at a moment."""
+        if not self.view.bookings:
+            return False
+        mask = self.view.bookings.shut(waiting.spec, start_us, min(start_us + waiting.estimate_us, NEVER))
+        return mask is not None and bool(mask[node])
 
     def _earliest(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Return the first moment at which a job finds a place, with that place; None if none is known."""
@@ -279,15 +402,21 @@ class Promises:
             else:
                 low = middle + 1
         first = moments[low][0] if low < len(moments) else NEVER
-        for moment in self._from(moments, low, first):
+        for moment in self._from(moments, low, first, self._booked_until(table, cls, first)):
             grants = self._at(table, cls, waiting, moment)
             if grants is not None:
                 return Reservation(waiting.job, moment, grants)
         return None
 
-    def _from(self, moments: Sequence[tuple[int, JobId]], low: int, first: int) -> Iterator[int]:
-        """Yield the moments at which room may come, from `first` on: expected ends, and the ends of promises."""
+    def _booked_until(self, table: Table, cls: WaitClass, first: int) -> list[int]:
+        """Return the ends of bookings at which a class may find room; before `first` only those with enough of it."""
+        ends = self.view.bookings.ends_after(self.now_us) if self.view.bookings else []
+        return [moment for moment in ends if moment >= first or self._enough(table, cls, moment)]
+
+    def _from(self, moments: Sequence[tuple[int, JobId]], low: int, first: int, booked: Sequence[int]) -> Iterator[int]:
+        """Yield the moments at which room may come: expected ends, and the ends of promises and bookings."""
         after = {e for one in self.active if first < (e := one.promise.start_us + one.waiting.estimate_us) < NEVER}
+        after.update(booked)
         ends = (moment for moment, _ in itertools.islice(moments, low, None))
         last = None
         for moment in heapq.merge(ends, sorted(after)):
@@ -302,9 +431,10 @@ class Promises:
         )
 
     def _at(self, table: Table, cls: WaitClass, waiting: Waiting, moment_us: int) -> tuple[Grant, ...] | None:
-        """Return the grants of a job's least tasks from a moment on, on as few nodes as possible; None if they do not fit."""
+        """Return the grants of a job's least tasks from a moment on, on few nodes; None if they do not fit."""
         end_us = min(moment_us + waiting.estimate_us, NEVER)
         standing: dict[int, tuple[tuple[WaitClass, int], ...]] = {}
+        shut = self.view.bookings.shut(waiting.spec, moment_us, end_us) if self.view.bookings else None
         grants: list[Grant] = []
         for number, role in enumerate(cls.spec.roles):
             many = table.slots(cls.places[number], role, moment_us)
@@ -312,6 +442,8 @@ class Promises:
             for node in np.argsort(-many, kind="stable").tolist():
                 if not left or not many[node]:
                     break
+                if shut is not None and shut[node]:
+                    continue
                 for _ in range(min(left, int(many[node]))):
                     tasks = (*standing.get(node, ()), (cls, number))
                     if not self._stands(NodeId(node), tasks, moment_us, end_us):
@@ -330,4 +462,6 @@ class Promises:
         now: dict[JobId, Reservation] = {one.promise.job: one.promise for one in self.active}
         before = self.view.reservations
         over = [Reserved(self.now_us, job, 0, ()) for job in sorted(before.keys() - now.keys())]
-        return over + [Reserved(self.now_us, p.job, p.start_us, p.grants, p.held) for p in now.values() if before.get(p.job) != p]
+        return over + [
+            Reserved(self.now_us, p.job, p.start_us, p.grants, p.held) for p in now.values() if before.get(p.job) != p
+        ]

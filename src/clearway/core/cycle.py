@@ -19,9 +19,11 @@ from clearway.core import explain
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
 from clearway.core.grow import grow
+from clearway.core.hopeless import hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
-from clearway.core.place import anywhere, place
+from clearway.core.place import anywhere, either, place
 from clearway.core.preempt import Clearing, Search
+from clearway.core.resources import GPUS
 from clearway.model.events import ClassWaits, Decided, Resized, Started, Stopping
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import End
@@ -33,10 +35,18 @@ if TYPE_CHECKING:
 
     from clearway.core.ledger import Held
     from clearway.core.line import WaitClass, Waiting
+    from clearway.core.place import Allowed
     from clearway.core.view import View
     from clearway.model.ids import ClassId, JobId
 
 MOST_PROMISES = 200  # conservative backfill looks so many blocked jobs ahead; those behind them wait their turn
+SAYING = (
+    "first",
+    "queue",
+    "limit",
+    "user",
+    "booking",
+)  # facts that make another reason of the same code; amounts alone do not
 SHOWN_NODES = 8  # a start's cause names so many nodes, then "..": the grants name them all
 
 
@@ -82,6 +92,8 @@ def wake(view: View) -> None:
         view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger)
     if view.victims_changed and view.rules.preempt:
         view.line.wake_without_room()
+        if view.bookings:
+            view.line.wake_passed_over()
 
 
 class _Cycle:
@@ -92,8 +104,10 @@ class _Cycle:
         self.promises = Promises(view, self.draft, now_us)
         self.barred: NDArray[np.bool_] | None = None
         self.pools: set[int] = set()
+        self.wanted: set[int] = set()
         self.first: Waiting | None = None
         self.started: set[JobId] = set()
+        self.said: set[ClassId] = set()
         self.next_us: int | None = None
         self.turns: list[Turn] = []
 
@@ -124,7 +138,7 @@ class _Cycle:
             position = self._take_turn(cls, turn.position, turn.key)
             if position is not None and position < len(cls.entries):
                 heapq.heappush(turns, self._turn(cls, position))
-            if self.barred is not None and self.barred.all():
+            if self.barred is not None and self.barred.all() and self.view.rules.backfill == "none":
                 break
 
     def _turn(self, cls: WaitClass, position: int) -> Turn:
@@ -134,12 +148,12 @@ class _Cycle:
     def _take_turn(self, cls: WaitClass, position: int, key: Key) -> int | None:
         """Start the job whose turn it is, or see to what it is owed; return the class's next position in this cycle."""
         waiting = cls.jobs[cls.entries[position][1]]
-        if cls.mode in BLOCKING:
-            self._owe(cls, waiting, key)
-            return None
         limit = self.view.queues.held_back(waiting.spec)
         if limit is not None:
             self._limited(cls, limit)
+            return None
+        if cls.mode in BLOCKING:
+            self._owe(cls, waiting, key)
             return None
         held = self._place(cls, waiting, key)
         if held is not None:
@@ -150,14 +164,40 @@ class _Cycle:
     # --- starting ------------------------------------------------------------------------------
 
     def _place(self, cls: WaitClass, waiting: Waiting, key: Key) -> list[Held] | None:
-        allowed = self.promises.guard(waiting, key) if self.promises.binding(waiting, key) else anywhere
-        return place(self.view, cls, waiting, self.draft, self.barred, allowed)
+        barred = self._bar_for(cls)
+        if barred is not None and (mine := self.promises.unbarred(waiting)):
+            barred = barred.copy()
+            barred[mine] = False
+        barred = either(barred, self.promises.shut(waiting))
+        return place(self.view, cls, waiting, self.draft, barred, self._allowed(waiting, key))
+
+    def _allowed(self, waiting: Waiting, key: Key) -> Allowed:
+        """Return the check that a place touches nothing that is promised to others."""
+        return self.promises.guard(waiting, key) if self.promises.binding(waiting, key) else anywhere
+
+    def _bar_for(self, cls: WaitClass) -> NDArray[np.bool_] | None:
+        """Return the nodes that are barred for a class.
+
+        Where jobs may pass one another, what takes nothing that a barring job asks for cannot delay it and may pass.
+        """
+        if self.view.rules.backfill != "none" and self.wanted.isdisjoint(self._rows(cls)):
+            return None
+        return self.barred
+
+    def _rows(self, cls: WaitClass) -> set[int]:
+        """Return the rows of resources that a class asks for; any part of a device counts as devices."""
+        ledger, demands = self.view.ledger, [role.demand for role in cls.spec.roles]
+        rows = {row for demand in demands for row, _ in ledger.needs_of(demand)}
+        return rows | ({GPUS} if any(demand.one_device for demand in demands) else set())
 
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
+        booked = self.promises.unbarred(waiting)
         self.draft.keep()
         self.view.count_start(waiting.job, waiting.spec, held, self.now_us)
         self.started.add(waiting.job)
         self.promises.started(waiting.job)
+        if booked:
+            self.promises.look_again()
         if waiting.job in self.view.reservations:
             # its promise is over: those whom it kept from starting have another chance
             for cls in self.view.line.wake_passed_over():
@@ -185,17 +225,23 @@ class _Cycle:
     # --- holding back --------------------------------------------------------------------------
 
     def _limited(self, cls: WaitClass, limit: Reason) -> None:
+        line, blocked = self.view.line, cls.mode in BLOCKING
         self._waits(cls, limit)
-        self.view.line.sleep(cls, Mode.LIMITED)
+        line.sleep(cls, Mode.LIMITED)
+        if blocked and line.blocking[cls.pool]:
+            # it is owed nothing any more: the next of its pool is
+            heapq.heappush(self.turns, self._turn(line.classes[line.blocking[cls.pool][0][1]], 0))
         cls.limited_by = (str(limit.get("queue") or limit.get("limit")),)
 
     def _failed(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
         """See why a job found no place: the fleet cannot hold it, there is no room, or others go first."""
         line = self.view.line
-        if _cannot(cls):
+        if hopeless(cls, self.view.ledger):
             self._waits(cls, None, never=True)
             line.sleep(cls, Mode.CANNOT)
             return None
+        if self.promises.booked(waiting) and self._only_booked(cls, waiting):
+            return self._kept_away(cls, waiting, position, key)
         if not self._has_room(cls, waiting, key):
             self._no_room(cls, waiting, key)
             return self._everyone_after(position)
@@ -213,6 +259,7 @@ class _Cycle:
         if len(self.promises.active) < MOST_PROMISES:
             return position + 1
         self.barred = np.ones(self.view.ledger.count, np.bool_)
+        self.wanted = set(range(len(self.view.ledger.free)))
         return None
 
     def _behind(self) -> Reason:
@@ -225,7 +272,8 @@ class _Cycle:
         elif not self.view.rules.preempt:
             self._waits(cls, None)
         else:
-            search = Search(self.view, cls, waiting, self.now_us)
+            self.promises.give_up(waiting.job)
+            search = Search(self.view, cls, waiting, self.now_us, self._allowed(waiting, key))
             clearing = search.best()
             if clearing is not None:
                 self._clear(cls, waiting, key, clearing)
@@ -244,7 +292,9 @@ class _Cycle:
         """Order a place to be cleared, and keep it for the job."""
         for unit in clearing.units:
             first, priority = waiting.spec.name, waiting.candidate.priority
-            cause = because(Code.PREEMPTED, first=first, cause=unit.cause, priority=priority, lost=unit.lost)
+            cause = because(
+                Code.PREEMPTED, first=first, job=waiting.job, cause=unit.cause, priority=priority, lost=unit.lost
+            )
             running = self.view.running[unit.job]
             if unit.whole:
                 self.plan.append(Stopping(self.now_us, unit.job, running.attempt, End.PREEMPTED, cause))
@@ -258,10 +308,12 @@ class _Cycle:
         self.view.line.sleep(cls, Mode.NO_ROOM)
 
     def _passed_over(self, cls: WaitClass, waiting: Waiting, position: int, key: Key, promise: Reason) -> int | None:
-        """A promise is in the way: a shorter job of the class may still pass."""
-        if position == 0:
+        """See which shorter job of the class may still pass where a promise is in the way."""
+        if cls.id not in self.said:
+            self.said.add(cls.id)  # what holds for the first of those left is the class's reason
             self._waits(cls, promise)
-        self._owe(cls, waiting, key)
+        if not self.promises.yields(waiting, key):
+            self._owe(cls, waiting, key)
         if self.promises.everyone:
             return self._everyone_after(position)
         shorter = cls.shorter(position + 1, waiting.estimate_us)
@@ -279,6 +331,33 @@ class _Cycle:
         self.draft.undo(mark)
         return held is not None
 
+    def _only_booked(self, cls: WaitClass, waiting: Waiting) -> bool:
+        """Return whether a job would find room, promises aside, if nothing were booked for others, and only then."""
+        mark = self.draft.mark()
+        somewhere = place(self.view, cls, waiting, self.draft, None, anywhere)
+        self.draft.undo(mark)
+        if somewhere is None:
+            return False
+        guard = self.promises.guard_booked(waiting)
+        left = place(self.view, cls, waiting, self.draft, self.promises.shut(waiting), guard)
+        self.draft.undo(mark)
+        return left is None
+
+    def _kept_away(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
+        """Make room elsewhere for a job that a booking keeps away, where the policy allows; else it waits for that."""
+        if self.promises.clearing(waiting.job):
+            self._no_room(cls, waiting, key)
+            return self._everyone_after(position)
+        if self.view.rules.preempt:
+            search = Search(self.view, cls, waiting, self.now_us, self._allowed(waiting, key))
+            clearing = search.best()
+            if clearing is not None:
+                self._clear(cls, waiting, key, clearing)
+                return self._everyone_after(position)
+            self._soonest(search.next_us)
+        reason = self.view.bookings.reason(waiting.spec, self.now_us, self.promises.end_us(waiting))
+        return self._passed_over(cls, waiting, position, key, reason)
+
     def _owe(self, cls: WaitClass, waiting: Waiting, key: Key) -> None:
         """Keep for a blocked job what is its due: a promise, or the nodes it could use."""
         if (cls.pool in self.pools and not self.promises.everyone) or waiting.job in self.started:
@@ -287,8 +366,11 @@ class _Cycle:
         if self.first is None:
             self.first = waiting
         if self.view.rules.backfill == "none" or not self.promises.reserve(cls, waiting, key):
-            mask = pool_mask(cls)
+            mask, shut = pool_mask(cls), self.promises.shut(waiting)
+            if shut is not None:
+                mask &= ~shut  # what is booked for others it could not use: those may
             self.barred = mask if self.barred is None else self.barred | mask
+            self.wanted |= self._rows(cls)
 
     # --- explaining ----------------------------------------------------------------------------
 
@@ -300,9 +382,9 @@ class _Cycle:
         last = cls.reasons[0] if cls.reasons else None
         said = "; ".join(refusals)
         victims = cls.reasons[1].get("why") if len(cls.reasons) > 1 else ""
-        if last is not None and last.code == code and victims == said:
-            if reason is None or all(last.get(k) == reason.get(k) for k in ("first", "queue", "limit")):
-                return
+        alike = last is not None and last.code == code and victims == said
+        if last is not None and alike and (reason is None or all(last.get(k) == reason.get(k) for k in SAYING)):
+            return
         if reason is None:
             reason = explain.no_capacity(self.view, cls, never=never)
         more = (because(Code.NO_VICTIM, why=said),) if said else ()
@@ -315,11 +397,3 @@ class _Cycle:
             cls = self.view.line.classes[number]
             if any(job not in self.started for job in cls.jobs):
                 self._waits(cls, self._behind())
-
-
-def _cannot(cls: WaitClass) -> bool:
-    """Return whether a class would find no place even if every open node were empty."""
-    for role, places in zip(cls.spec.roles, cls.places, strict=True):
-        if places.slots(empty=True, one_each=role.one_per_node) < role.min_tasks:
-            return True
-    return False

@@ -63,7 +63,11 @@ def _part(ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None) -> tu
     base = node * ledger.width
     shares = ledger.dev_share[base : base + ledger.width].tolist()
     rooms = ledger.dev_room[base : base + ledger.width].tolist()
-    fitting = [(shares[d], rooms[d], d) for d in range(len(shares)) if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory]
+    fitting = [
+        (shares[d], rooms[d], d)
+        for d in range(len(shares))
+        if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory
+    ]
     if not fitting:
         return None
     return ((min(fitting) if drawn is None else fitting[drawn % len(fitting)])[2],)

@@ -23,7 +23,11 @@ def no_capacity(view: View, cls: WaitClass, *, never: bool) -> Reason:
     """Return what a class lacks: for its first role that finds no place, or for its first role if each alone would."""
     number = next((i for i, role in enumerate(cls.spec.roles) if _slots(cls.places[i], role) < role.min_tasks), 0)
     role, places = cls.spec.roles[number], cls.places[number]
-    facts: dict[str, Fact] = {"tasks": role.min_tasks, "fit": _slots(places, role), "nodes": int((view.ledger.kind[: view.ledger.count] > 0).sum())}
+    facts: dict[str, Fact] = {
+        "tasks": role.min_tasks,
+        "fit": _slots(places, role),
+        "nodes": int((view.ledger.kind[: view.ledger.count] > 0).sum()),
+    }
     if len(cls.spec.roles) > 1:
         facts["role"] = role.name
     if cls.spec.pin is not None:
@@ -75,7 +79,9 @@ def _counts(view: View, places: Places) -> dict[str, Fact]:
     if places.demand.one_device:
         cross_off("short_share" if places.demand.share else "short_gpu_memory", places.key < 0)
     if "tainted" in found:
-        found["taints"] = ", ".join(sorted({t for s in ledger.kinds for t in s.taints if t not in places.demand.tolerates}))
+        found["taints"] = ", ".join(
+            sorted({t for s in ledger.kinds for t in s.taints if t not in places.demand.tolerates})
+        )
     return found
 
 

@@ -112,17 +112,38 @@ class Fairness:
                 self._share_out(name, share)
 
     def _wish(self, name: str) -> Wish:
-        spec, wants = self._queues.specs[name], self.measured(self._queues.wanted(name))
-        guarantee = self.measured(dict(spec.guarantee))
-        limit = dict(spec.limit)
-        if any(self.measured({r: a}) for r, a in limit.items()):
-            wants = min(wants, self.measured(limit))
+        spec, guarantee = self._queues.specs[name], self.measured(dict(self._queues.specs[name].guarantee))
+        wants = self._wants(name)
         return Wish(wants if spec.borrow else min(wants, guarantee), guarantee, spec.weight, spec.lend)
+
+    def _wants(self, name: str) -> int:
+        """Return what a queue can use: its own jobs and what its children can use, within its limits."""
+        queues = self._queues
+        children, limit = queues.children(name), dict(queues.specs[name].limit)
+        own = queues.wanted_here(name)
+        capped = {r: min(amount, limit.get(r, amount)) for r, amount in own.items()}
+        wants = self.measured(capped) + sum(self._usable(child) for child in children)
+        caps = [self.measured({r: a}) for r, a in limit.items() if self.measured({r: 1})]
+        return min([wants, *caps]) if children else wants
+
+    def _usable(self, name: str) -> int:
+        spec, wants = self._queues.specs[name], self._wants(name)
+        return wants if spec.borrow else min(wants, self.measured(dict(spec.guarantee)))
 
     def share(self, queue: str) -> int:
         """Return a queue's fair share, in fine parts of the measure."""
         self._refresh()
         return self._shares.get(queue, 0)
+
+    def unit(self) -> str:
+        """Return what shares are measured in: gpus, cpus where there are no devices, or dominant."""
+        self._refresh()
+        return "dominant" if self._measure == "dominant" else "gpus" if self._capacity["gpus"] else "cpus"
+
+    def thousandths(self, queue: str) -> int:
+        """Return a queue's fair share in thousandths of a GPU, of a CPU, or of the fleet (measure `dominant`)."""
+        whole = TOTAL // 1000 if self._measure == "dominant" else 1
+        return self.share(queue) // FINE // whole
 
     def position(self, queue: str, more: Amounts | None = None, less: Amounts | None = None) -> Position:
         """Return how far a queue is from its share, as it is or with `more` or `less` held."""

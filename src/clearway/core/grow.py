@@ -8,8 +8,9 @@ import numpy as np
 
 from clearway.core.devices import pick
 from clearway.core.ledger import Held
-from clearway.core.place import grant_of
+from clearway.core.place import either, grant_of
 from clearway.core.places import NONE
+from clearway.core.profile import NEVER
 from clearway.model.events import Resized
 from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
@@ -28,9 +29,9 @@ def grow(view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_]
     found = []
     for job in sorted(view.elastic, key=lambda job: (-view.running[job].priority, view.running[job].started_us, job)):
         running = view.running[job]
-        if running.stopping or running.paused or running.leaving:
+        if running.stopping or running.paused or running.leaving or running.ended_task:
             continue
-        more = _more(view, draft, promises, barred, running)
+        more = _more(view, draft, promises, barred, running, now_us)
         if more:
             draft.keep()
             view.count_more(job, running.spec, more)
@@ -41,14 +42,15 @@ def grow(view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_]
 
 
 def _more(
-    view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_] | None, running: Running
+    view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_] | None, running: Running, now_us: int
 ) -> list[Held]:
     more: list[Held] = []
+    booked = view.bookings.shut(running.spec, now_us, NEVER) if view.bookings else None
     for number, role in enumerate(running.spec.roles):
         mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
         missing = view.queues.room_for(running.spec, role.demand, role.tasks - len(mine))
         first = running.next_index(number)  # an index is used once: engines know a task by it
-        shut = _shut(view, barred, mine if role.one_per_node else [])
+        shut = _shut(view, either(barred, booked), mine if role.one_per_node else [])
         places = view.places_of(role.demand)
         for index in range(first, first + missing):
             places.refresh()
@@ -59,7 +61,7 @@ def _more(
             grant = grant_of(number, index, node, devices, role.demand)
             mark = draft.mark()
             draft.take(grant, role.demand)
-            if not promises.guard_all()(node):
+            if not promises.guard_all(running.spec)(node):
                 draft.undo(mark)
                 break
             more.append(Held(grant, role.demand))

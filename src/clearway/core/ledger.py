@@ -163,7 +163,7 @@ class Ledger:
             self.cap.append(np.zeros(len(self.open), np.int64))
             self.free.append(np.zeros(len(self.open), np.int64))
 
-    def set_open(self, node: NodeId, is_open: bool) -> None:  # noqa: FBT001 - a state, not an option
+    def set_open(self, node: NodeId, *, is_open: bool) -> None:
         """Say whether a node takes part: False while it is lost, unclean or removed."""
         self.open[node] = is_open
         self._fleet_changed(node)
@@ -303,7 +303,7 @@ class Ledger:
             fresh.add_node(NodeId(node), self.specs[node])
             fresh.set_sick(NodeId(node), self.sick[node])
         for row in range(len(self.cap)):
-            fresh._row(row)  # noqa: SLF001 - its own kind
+            fresh._row(row)
         for held in self.holdings.values():
             for one in held:
                 fresh.take(one.grant, one.demand)
@@ -324,7 +324,9 @@ def _compare(live: Ledger, fresh: Ledger) -> None:
         over = [node for node in np.flatnonzero(a[:n] < 0).tolist() if row != GPUS and node not in live.shrunk]
         if over:
             node = over[0]
-            raise LedgerError(f"{live.specs[node].name}: {live.rows.names[row]} is {int(a[node])} free: more is held than it has")
+            raise LedgerError(
+                f"{live.specs[node].name}: {live.rows.names[row]} is {int(a[node])} free: more is held than it has"
+            )
     _same(live, "free milli-GPU", live.milli[:n], fresh.milli[:n])
     for name, a, b in (("share", live.dev_share, fresh.dev_share), ("room", live.dev_room, fresh.dev_room)):
         grid_a = a.reshape(-1, width)[:n]
@@ -337,7 +339,9 @@ def _compare(live: Ledger, fresh: Ledger) -> None:
             room = live.held_room[node][d]
             too_much = room not in (0, ALL_ROOM) and room > live.specs[node].gpu_memory and node not in live.shrunk
             if not 0 <= share <= WHOLE or too_much:
-                raise LedgerError(f"{live.specs[node].name}: device {d} holds {share} milli-GPU and {live.held_room[node][d]} bytes")
+                raise LedgerError(
+                    f"{live.specs[node].name}: device {d} holds {share} milli-GPU and {live.held_room[node][d]} bytes"
+                )
 
 
 def _wide(grid: NDArray[np.int64], width: int) -> NDArray[np.int64]:
@@ -349,7 +353,9 @@ def _wide(grid: NDArray[np.int64], width: int) -> NDArray[np.int64]:
 def _same(live: Ledger, what: str, a: NDArray[np.int64], b: NDArray[np.int64]) -> None:
     if not np.array_equal(a, b):
         node = int((a != b).argmax())
-        raise LedgerError(f"{live.specs[node].name}: {what} is {int(a[node])} in the books, {int(b[node])} by its grants")
+        raise LedgerError(
+            f"{live.specs[node].name}: {what} is {int(a[node])} in the books, {int(b[node])} by its grants"
+        )
 
 
 _NO_NODE = NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0)

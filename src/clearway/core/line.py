@@ -64,7 +64,10 @@ class WaitClass:
     `too_long_us`: in mode PASSED_OVER, jobs that run at least so long cannot start beside what is promised.
     """
 
-    __slots__ = ("entries", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons", "shortest_us", "spec", "too_long_us")
+    __slots__ = (
+        "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons",
+        "shortest_us", "spec", "too_long_us",
+    )  # fmt: skip
 
     def __init__(self, number: ClassId, spec: JobSpec, places: list[Places]) -> None:
         """Begin without jobs; `spec` is any member's, `places` one per role."""
@@ -77,6 +80,8 @@ class WaitClass:
         self.too_long_us = 0
         self.limited_by: tuple[str, ...] = ()
         self.pool = -1
+        self.fleet = -1
+        self.cannot = False
 
     def at(self, position: int) -> Waiting | None:
         """Return the job at a position in the class's order, None past the end."""
@@ -112,6 +117,7 @@ class Line:
         self.new: set[ClassId] = set()
         self.blocking: dict[int, SortedList[tuple[Key, ClassId]]] = {}
         self.count = 0
+        self.keys: list[ClassKey] = []
         self._by_key: dict[ClassKey, ClassId] = {}
         self._class_of: dict[JobId, ClassId] = {}
         self._pools: dict[bytes, int] = {}
@@ -132,6 +138,7 @@ class Line:
     def add_class(self, key: ClassKey, cls: WaitClass) -> None:
         """Make a class known under its key."""
         self._by_key[key] = cls.id
+        self.keys.append(key)
         self.classes[cls.id] = cls
         if cls.id >= len(self._sleeps):
             self._needs = np.concatenate([self._needs, np.zeros_like(self._needs)], axis=1)

@@ -36,6 +36,13 @@ def anywhere(node: NodeId) -> bool:  # noqa: ARG001 - the shape of Allowed
     return True
 
 
+def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return the nodes of two masks together, None for none."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one | other
+
+
 def grant_of(role: int, index: int, node: NodeId, devices: tuple[int, ...], demand: Demand) -> Grant:
     """Return the grant of one task on chosen devices."""
     if not devices:
@@ -64,14 +71,14 @@ def place(
             more = view.queues.room_for(waiting.spec, role.demand, role.tasks - role.min_tasks, held)
             wanted = range(role.min_tasks, role.min_tasks + more)
             _place_tasks(view, cls, waiting, draft, number, wanted, held, barred, allowed)
-    return held if held else None
+    return held or None
 
 
 def _of(held: list[Held], role: int) -> list[Held]:
     return [one for one in held if one.grant.role == role]
 
 
-def _place_tasks(
+def _place_tasks(  # noqa: PLR0913, PLR0917 - one word for each part of the search
     view: View, cls: WaitClass, waiting: Waiting, draft: Draft, number: int, indexes: range, held: list[Held],
     barred: NDArray[np.bool_] | None, allowed: Allowed,
 ) -> bool:  # fmt: skip

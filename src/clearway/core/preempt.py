@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.devices import fits, pick
 from clearway.core.draft import Draft
-from clearway.core.place import grant_of
+from clearway.core.place import Allowed, grant_of
 from clearway.core.protocols import Shares, Taker, Victim
 from clearway.core.resources import GPUS
 from clearway.model.ids import NodeId
@@ -54,15 +54,18 @@ class Clearing(NamedTuple):
 class Search:
     """The search for one waiting job in one cycle. `next_us`: when someone is first protected no longer."""
 
-    def __init__(self, view: View, cls: WaitClass, waiting: Waiting, now_us: int) -> None:
-        """Find out what could be taken."""
-        self.view, self.cls, self.now_us = view, cls, now_us
+    def __init__(self, view: View, cls: WaitClass, waiting: Waiting, now_us: int, allowed: Allowed) -> None:
+        """Find out what could be taken. `allowed` says whether a place touches what is promised to others."""
+        self.view, self.cls, self.waiting, self.now_us, self.allowed = view, cls, waiting, now_us, allowed
         self.next_us: int | None = None
         self.refusals: list[str] = []
         need = view.queues.least_of(waiting.spec)
         self.taker = Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
         self.shares = Shares(view.queues, view.fairness, view.rules.time_slice_us)
         self.draft = Draft(view.ledger)
+        self.waiting = waiting
+        end_us = now_us + waiting.estimate_us
+        self.shut = view.bookings.shut(waiting.spec, now_us, end_us) if view.bookings else None
         self.units = self._units()
         self.at: dict[int, list[Unit]] = {}
         for unit in self.units:
@@ -92,32 +95,62 @@ class Search:
             return "those who could be stopped are protected by min_runtime or calm for now"
         mine = f"queue {self.taker.queue}"
         return {
-            "priority": f"nobody of lower priority than {self.taker.priority} runs in {mine}",
+            "priority": f"nobody of lower priority than {self.taker.priority} and behind it in the order runs in {mine}",
             "reclaim": "no queue holds more than its guarantee",
             "fair": f"no queue would keep a larger share than {mine}",
         }.get(cause, "nobody has run for a time slice")
 
     def _of(self, running: Running, causes: list[Taking]) -> list[Unit]:
+        """Return what a running job can give: tasks that it can spare, and itself, each with its cause."""
         spec = running.spec
         if running.stopping or not spec.preemptible or running.job == self.taker.job:
             return []
         held = tuple(self.view.ledger.holdings[running.job])
-        victim = Victim(spec.queue, running.priority, self.now_us - running.started_us, self._gives(held))
-        cause = next((rule.name for rule in causes if rule.allows(self.taker, victim, self.shares, {})), None)
-        if cause is None:
-            self._later(running, victim)
-            return []
+        spare = self._spare(running, held)
+        parts = [(False, (one,)) for one in spare] + [(True, held)]
+        units = []
+        for whole, part in parts:
+            cause = self._cause(running, part, causes, {})
+            if cause is not None:
+                rank, lost = (running.priority, int(whole)), self._lost(running, held) if whole else 0
+                units.append(Unit(rank, lost, running.job, whole=whole, held=part, cause=cause))
+        if not units:
+            self._later(running)
         free_from = max(running.started_us + self.view.rules.min_runtime_us, running.calm_until_us)
-        units = [Unit((running.priority, 0), 0, running.job, False, (one,), cause) for one in self._spare(running, held)]
-        if free_from > self.now_us:
+        if free_from > self.now_us and any(unit.whole for unit in units):
             self._soon(free_from)
-            return units
-        return [*units, Unit((running.priority, 1), self._lost(running, held), running.job, True, held, cause)]
+            units = [unit for unit in units if not unit.whole]
+        return units
 
-    def _later(self, running: Running, victim: Victim) -> None:
-        """A time slice that is not over yet will be."""
+    def _cause(
+        self, running: Running, part: tuple[Held, ...], causes: list[Taking], gone: dict[str, Amounts]
+    ) -> str | None:
+        """Return the first cause that allows taking a part of a job, None if none does."""
+        point, run_us = running.spec.checkpoint, self.now_us - running.started_us
+        saves = bool(point.every_us or point.on_stop)
+        victim = Victim(running.spec.queue, running.priority, run_us, saves, self._gives(part))
+        for rule in causes:
+            if rule.allows(self.taker, victim, self.shares, gone) and self._goes_first(running, rule.name):
+                return rule.name
+        return None
+
+    def _goes_first(self, running: Running, cause: str) -> bool:
+        """Return whether the taker would still go before a job that was stopped for it: else they would take turns.
+
+        A claim inside a guarantee always does. Between queues the shares decide, which the cause compared; the job
+        for which the taker itself was stopped is left alone.
+        """
+        if cause == "reclaim":
+            return True
+        if running.spec.queue != self.taker.queue:
+            return self.waiting.candidate.yielded_to != running.job
+        mine = self.view.key(self.waiting.candidate, self.now_us)
+        return mine < self.view.standing_if_stopped(running, self.now_us)
+
+    def _later(self, running: Running) -> None:
+        """Note when a time slice that is not over yet will be."""
         quantum = self.view.rules.time_slice_us
-        alike = victim.queue == self.taker.queue and victim.priority == self.taker.priority
+        alike = running.spec.queue == self.taker.queue and running.priority == self.taker.priority
         if quantum and alike and any(rule.name == "time_slice" for rule in self.view.rules.preempt):
             self._soon(running.started_us + quantum)
 
@@ -136,7 +169,9 @@ class Search:
         """Return the tasks that a job can give back and go on, last ones first."""
         spare = []
         for number, role in enumerate(running.spec.roles):
-            mine = [one for one in held if one.grant.role == number and (number, one.grant.index) not in running.leaving]
+            mine = [
+                one for one in held if one.grant.role == number and (number, one.grant.index) not in running.leaving
+            ]
             mine.sort(key=lambda one: -one.grant.index)
             spare += mine[: max(len(mine) - role.min_tasks, 0)]
         return spare if len(spare) < len(held) else spare[:-1]
@@ -152,7 +187,8 @@ class Search:
 
     def best(self) -> Clearing | None:
         """Return the best place that can be cleared, None if there is none."""
-        if not self.units:
+        pinned = self.waiting.spec.pin is not None and self.waiting.attempt == 0
+        if not self.units or pinned:
             return None
         roles = self.cls.spec.roles
         single = len(roles) == 1 and roles[0].min_tasks == 1
@@ -166,7 +202,7 @@ class Search:
         places.refresh()
         found = []
         for node, units in self.at.items():
-            if places.may[node]:
+            if places.may[node] and self._open(node):
                 reached = self._reach(node, units, demand)
                 if reached is not None:
                     found.append((*reached, node))
@@ -192,6 +228,19 @@ class Search:
                         short[GPUS] -= 1
         return (units[-1].rank, lost) if all(amount <= 0 for amount in short.values()) else None
 
+    def _open(self, node: int) -> bool:
+        """Return whether no booking for others keeps a node whole from the job."""
+        return self.shut is None or not self.shut[node]
+
+    def _leaves_booked(self, node: NodeId) -> bool:
+        """Return whether the bookings for others find their devices idle on a node as it is drafted."""
+        view, end_us = self.view, self.now_us + self.waiting.estimate_us
+        idle = int(view.ledger.free[GPUS][node])
+        return all(
+            idle >= view.bookings.still_needs(kept, node, kept.booking.from_us, view.ends, view.spec_of)
+            for kept in view.bookings.counted(self.waiting.spec, node, self.now_us, end_us)
+        )
+
     def _together(self) -> tuple[int, ...]:
         """Return nodes on which a gang could stand: those with room now, then those that are cleared most cheaply."""
         ledger, nodes = self.view.ledger, []
@@ -200,8 +249,8 @@ class Search:
         for places in self.cls.places:
             places.refresh()
             with_room |= set((places.key >= 0).nonzero()[0].tolist())
-        usable = [n for n in ranked if n not in with_room and any(p.may[n] for p in self.cls.places)]
-        for node in [*sorted(with_room), *usable]:
+        usable = [n for n in ranked if n not in with_room and self._open(n) and any(p.may[n] for p in self.cls.places)]
+        for node in [*filter(self._open, sorted(with_room)), *usable]:
             nodes.append(node)
             if ledger.open[node] and self._clear(tuple(nodes), trim=False) is not None:
                 return tuple(nodes)
@@ -230,12 +279,9 @@ class Search:
         return Clearing(grants, tuple(taken))
 
     def _still_allowed(self, unit: Unit, gone: dict[str, Amounts]) -> bool:
-        """Return whether a unit may be taken after what is gone already: from a queue above its guarantee, and so on."""
-        running = self.view.running[unit.job]
-        run_us = self.now_us - running.started_us
-        victim = Victim(running.spec.queue, running.priority, run_us, self._gives(unit.held))
-        rules = (rule for rule in self.view.rules.preempt if not rule.refusal(self.taker, self.shares))
-        return any(rule.allows(self.taker, victim, self.shares, gone) for rule in rules)
+        """Return whether a unit may be taken after what is gone already, say from a queue above its guarantee."""
+        rules = [rule for rule in self.view.rules.preempt if not rule.refusal(self.taker, self.shares)]
+        return self._cause(self.view.running[unit.job], unit.held, rules, gone) is not None
 
     def _add(self, gone: dict[str, Amounts], unit: Unit) -> None:
         for name in self.view.queues.chain(self.view.running[unit.job].spec.queue):
@@ -265,13 +311,19 @@ class Search:
                 while left and self.cls.places[number].may[node] and fits(ledger, NodeId(node), role.demand):
                     devices = pick(ledger, NodeId(node), role.demand) or ()
                     grant = grant_of(number, index, NodeId(node), devices, role.demand)
+                    mark = self.draft.mark()
                     self.draft.take(grant, role.demand)
+                    if not self.allowed(NodeId(node)):
+                        self.draft.undo(mark)
+                        break
                     grants.append(grant)
                     left, index = left - 1, index + 1
                     if role.one_per_node:
                         break
             if left:
                 return None
+        if self.view.bookings and not all(self._leaves_booked(NodeId(node)) for node in nodes):
+            return None
         return tuple(grants)
 
 

@@ -83,6 +83,12 @@ class Ends:
             self.jobs[job] = Expected(start_us, start_us + estimate_us)
             self._unwritten[job] = held
 
+    def estimate(self, job: JobId, estimate_us: int | None) -> None:
+        """Expect a job to run so long from its start (None: nobody knows): its words changed."""
+        start_us = self.jobs[job].start_us
+        self.remove(job)
+        self.add(job, self._ledger.holdings[job], start_us, estimate_us)
+
     def expect(self, job: JobId, end_us: int) -> None:
         """Expect a job to end at another moment than its estimate says: it was told to stop."""
         self._erase(job)
@@ -126,7 +132,7 @@ class Ends:
         for job, held in self._unwritten.items():
             expected, ledger = self.jobs[job], self._ledger
             amounts = [self._amounts.add((*expected, *row)) for one in held for row in amount_rows(ledger, one)]
-            devices = [self._devices.add((*expected, *row)) for one in held for row in device_rows(ledger, one)]
+            devices = [self._devices.add((*expected, *row)) for one in held for row in device_rows(one)]
             self._rows[job] = (amounts, devices)
             self._order.add((expected.end_us, job))
         self._unwritten.clear()
@@ -141,7 +147,7 @@ def amount_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
 DEVICE_STRIDE = 1 << 12  # device slots are numbered node * stride + number; no node has so many devices
 
 
-def device_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
+def device_rows(one: Held) -> list[tuple[int, int, int]]:
     """Return (device slot, share, room) for each device that a grant holds (a part of)."""
     if one.demand.gpus:
         share, room = WHOLE, PLENTY
@@ -222,7 +228,6 @@ class Table:
 def _ends(columns: Columns, now_us: int) -> NDArray[np.int64]:
     """Return each row's expected end, later than now."""
     start, end = columns.data[0], columns.data[1]
-    if not (end <= now_us).any():
-        return end
     overrun = np.maximum((now_us - start) // OVERRUN_PARTS, 1)
-    return np.where(end > now_us, end, now_us + overrun)
+    later: NDArray[np.int64] = np.where(end > now_us, end, now_us + overrun)
+    return later

@@ -26,7 +26,8 @@ class Candidate(NamedTuple):
     `priority` is the job's own or a larger one that it inherits; `attained` device time of earlier attempts in
     milli-GPU-microseconds, `kept_us` work that they have kept; `processors` whole devices of all tasks, or CPUs
     where it asks for no devices, at least 1. `heir_of` names the job whose priority it
-    inherits; `served_us` is the run time of earlier attempts.
+    inherits; `served_us` is the run time of earlier attempts; `yielded_to` the job for which the last one
+    was stopped.
     """
 
     job: JobId
@@ -38,6 +39,7 @@ class Candidate(NamedTuple):
     kept_us: int = 0
     heir_of: str = ""
     served_us: int = 0
+    yielded_to: JobId | None = None
 
     @property
     def processors(self) -> int:
@@ -126,11 +128,12 @@ class Taker(NamedTuple):
 
 
 class Victim(NamedTuple):
-    """A running job that may have to stop, with what it would give back."""
+    """A running job that may have to stop: how long it has run, whether a stop saves its work, what it gives back."""
 
     queue: str
     priority: int
     run_us: int
+    saves: bool
     gives: Amounts
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from clearway.core.resources import use_of
 from clearway.model.fleet import LimitSpec, QueueSpec
-from clearway.model.reasons import Code, Reason, because
+from clearway.model.reasons import Code, Fact, Reason, because
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,9 @@ class Queues:
         self.slots: dict[str, int] = {}
         self.asked: dict[str, Amounts] = {"default": {}}
         self.revision = 0
-        self.any_guarantee = False
+        self.any_guarantee = self.any_per_user = False
+        self.used_by: dict[tuple[str, str], Amounts] = {}
+        """What each user holds in a queue and below it, where some queue limits that."""
         self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
         self._use: dict[Demand, Amounts] = {}
@@ -41,6 +43,7 @@ class Queues:
         self.asked.setdefault(spec.name, {})
         self.revision += 1
         self.any_guarantee = any(one.guarantee for one in self.specs.values())
+        self.any_per_user = any(one.limit_per_user for one in self.specs.values())
         self._children = None
         self._chains.clear()
 
@@ -65,6 +68,11 @@ class Queues:
         """Forget what every queue holds and asks, to be counted anew."""
         for name in self.specs:
             self.used[name], self.asked[name] = {}, {}
+        self.used_by.clear()
+
+    def per_user(self, queue: str) -> bool:
+        """Return whether a queue or one above it limits what each user holds."""
+        return any(self.specs[name].limit_per_user for name in self.chain(queue))
 
     def children(self, parent: str) -> list[str]:
         """Return the queues right below one, "" for the top, by name."""
@@ -74,18 +82,23 @@ class Queues:
                 self._children.setdefault(self.specs[name].parent, []).append(name)
         return self._children.get(parent, [])
 
-    def wanted(self, queue: str) -> Amounts:
-        """Return what a queue holds and what waits in it and below it, together."""
+    def wanted_here(self, queue: str) -> Amounts:
+        """Return what a queue's own jobs hold and wait for, without the queues below it."""
         total = dict(self.used[queue])
-        for name in self._family(queue):
-            for resource, amount in self.asked[name].items():
-                total[resource] = total.get(resource, 0) + amount
+        for child in self.children(queue):
+            for resource, amount in self.used[child].items():
+                total[resource] = total.get(resource, 0) - amount
+        for resource, amount in self.asked[queue].items():
+            total[resource] = total.get(resource, 0) + amount
         return total
 
-    def _family(self, queue: str) -> Iterator[str]:
-        yield queue
+    def wanted(self, queue: str) -> Amounts:
+        """Return what a queue holds and what waits in it and below it, together."""
+        total = self.wanted_here(queue)
         for child in self.children(queue):
-            yield from self._family(child)
+            for resource, amount in self.wanted(child).items():
+                total[resource] = total.get(resource, 0) + amount
+        return total
 
     def burden(self, queue: str, more: Amounts | None, less: Amounts | None) -> Amounts:
         """Return what counts against a queue: what it holds, with `more` or without `less`."""
@@ -170,24 +183,46 @@ class Queues:
                 used[resource] = used.get(resource, 0) + amount * tasks
         self.revision += 1
 
-    def count_held(self, queue: str, held: Iterable[Held], sign: int) -> None:
-        """Add or take away the use of grants."""
+    def count_held(self, spec: JobSpec, held: Iterable[Held], sign: int) -> None:
+        """Add or take away the use of grants of a job."""
         for one in held:
-            self.count(queue, one.demand, sign)
+            self.count(spec.queue, one.demand, sign)
+            if self.any_per_user:
+                self._count_user(spec, one.demand, sign)
+
+    def _count_user(self, spec: JobSpec, demand: Demand, sign: int) -> None:
+        for name in self.chain(spec.queue):
+            used = self.used_by.setdefault((name, spec.user), {})
+            for resource, amount in self.use(demand).items():
+                used[resource] = used.get(resource, 0) + sign * amount
+
+    def _limits(self, spec: JobSpec) -> Iterator[tuple[str, str, int, int, str | None]]:
+        """Yield each limit on what a job's queues or its user may hold: queue, resource, use, limit, whose it is."""
+        for name in self.chain(spec.queue):
+            queue = self.specs[name]
+            for resource, limit in queue.limit:
+                yield name, resource, self.used[name].get(resource, 0), limit, None
+            for resource, limit in queue.limit_per_user:
+                yield name, resource, self.used_by.get((name, spec.user), {}).get(resource, 0), limit, spec.user
 
     def count_slots(self, uses: Iterable[str], sign: int) -> None:
         """Take or give back one slot of each shared limit."""
-        for name in uses:
+        for name in dict.fromkeys(uses):
             self.slots[name] = self.slots.get(name, 0) + sign
 
     def held_back(self, spec: JobSpec) -> Reason | None:
         """Return what a limit says against starting a job with its least tasks, None if nothing does."""
-        for name in self.chain(spec.queue):
-            for resource, limit in self.specs[name].limit:
-                need = sum(role.min_tasks * self.use(role.demand).get(resource, 0) for role in spec.roles)
-                used = self.used[name].get(resource, 0)
-                if need and used + need > limit:
-                    return because(Code.QUEUE_LIMIT, queue=name, resource=resource, need=need, used=used, limit=limit)
+        for name, resource, used, limit, user in self._limits(spec):
+            need = sum(role.min_tasks * self.use(role.demand).get(resource, 0) for role in spec.roles)
+            if need and used + need > limit:
+                facts: dict[str, Fact] = {
+                    "queue": name,
+                    "resource": resource,
+                    "need": need,
+                    "used": used,
+                    "limit": limit,
+                }
+                return because(Code.QUEUE_LIMIT, **facts, **({"user": user} if user is not None else {}))
         for name in spec.uses:
             limit_spec = self.limits.get(name)
             if limit_spec and self.slots.get(name, 0) >= limit_spec.slots:
@@ -195,17 +230,15 @@ class Queues:
         return None
 
     def room_for(self, spec: JobSpec, demand: Demand, more: int, drafted: Iterable[Held] = ()) -> int:
-        """Return how many of `more` further tasks the limits of a job's queues allow beyond what is counted or drafted."""
+        """Return how many of `more` further tasks the limits of a job's queues allow beside what is drafted."""
         amounts = self.use(demand)
         beside: Amounts = {}
         for one in drafted:
             for resource, amount in self.use(one.demand).items():
                 beside[resource] = beside.get(resource, 0) + amount
-        for name in self.chain(spec.queue):
-            for resource, limit in self.specs[name].limit:
-                if amounts.get(resource):
-                    left = limit - self.used[name].get(resource, 0) - beside.get(resource, 0)
-                    more = min(more, left // amounts[resource])
+        for _, resource, used, limit, _ in self._limits(spec):
+            if amounts.get(resource):
+                more = min(more, (limit - used - beside.get(resource, 0)) // amounts[resource])
         return max(more, 0)
 
     def validate(self, live: Mapping[str, Amounts]) -> list[str]:

@@ -7,22 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearway.core.bookings import Bookings
 from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
-from clearway.core.line import Line, WaitClass, Waiting, class_key
+from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
 from clearway.core.places import Places
 from clearway.core.profile import Ends
-from clearway.core.protocols import Candidate, Rules
 from clearway.core.queues import Queues
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from clearway.core.line import Key
-    from clearway.core.protocols import Order
+    from clearway.core.line import ClassKey, Key
+    from clearway.core.protocols import Candidate, Order, Rules
     from clearway.model.events import Grant
-    from clearway.model.fleet import QueueSpec
-    from clearway.model.ids import ClassId, JobId
+    from clearway.model.fleet import BookingSpec, QueueSpec
+    from clearway.model.ids import ClassId, JobId, NodeId
     from clearway.model.job import Demand, JobSpec
 
 
@@ -39,14 +39,15 @@ class Running:
     """What the core knows of a job that holds something."""
 
     __slots__ = (
-        "attempt", "calm_until_us", "job", "leaving", "paused", "priority", "spec", "started_us", "stopping", "used",
+        "attempt", "calm_until_us", "candidate", "ended_task", "job", "leaving", "paused", "priority",
+        "spec", "started_us", "stopping", "used",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913 - one word for each fact
-        self, job: JobId, spec: JobSpec, attempt: int, priority: int, started_us: int, calm_until_us: int
-    ) -> None:
+    def __init__(self, candidate: Candidate, attempt: int, started_us: int, calm_until_us: int) -> None:
         """Begin running."""
-        self.job, self.spec, self.attempt, self.priority = job, spec, attempt, priority
+        self.candidate, self.attempt = candidate, attempt
+        self.job, self.spec, self.priority = candidate.job, candidate.spec, candidate.priority
+        self.ended_task = False
         self.started_us = started_us
         self.calm_until_us = calm_until_us
         self.stopping = self.paused = False
@@ -73,6 +74,7 @@ class View:
         self.queues = Queues()
         self.line = Line()
         self.ends = Ends(self.ledger)
+        self.bookings = Bookings(self.ledger, self.queues)
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.reservations: dict[JobId, Reservation] = {}
         self.running: dict[JobId, Running] = {}
@@ -125,7 +127,7 @@ class View:
             # taking turns: whoever had fewer quanta comes before whoever came first
             first = next((i for i, order in enumerate(self.rules.orders) if order.name == "fifo"), len(parts))
             turn = (one.served_us // quantum, one.submitted_us)
-            parts[first:first + 1] = [turn]
+            parts[first : first + 1] = [turn]
         return (*parts, one.submitted_us, one.job)
 
     def rekey(self, now_us: int) -> None:
@@ -153,12 +155,12 @@ class View:
         self._unsorted.clear()
 
     def set_queue(self, spec: QueueSpec, orders: tuple[Order, ...]) -> None:
-        """Create or change a queue; `orders` is its own order, () for the policy's. Use is counted anew: it may have moved."""
+        """Create or change a queue; `orders` is its own order, () for the policy's."""
         queues = self.queues
         queues.set_queue(spec)
         queues.forget_use()
         for running in self.running.values():
-            queues.count_held(running.spec.queue, self.ledger.holdings[running.job], 1)
+            queues.count_held(running.spec, self.ledger.holdings[running.job], 1)
         for cls in self.line.classes.values():
             for waiting in cls.jobs.values():
                 queues.ask(waiting.spec, 1)
@@ -180,9 +182,15 @@ class View:
         parts = [position if i in rules.by_queue else part for i, part in enumerate(waiting.key)]
         return (claim, *parts)
 
+    def standing_if_stopped(self, running: Running, now_us: int) -> Key:
+        """Return what would order a running job if it were stopped now and waited again, by its own words alone."""
+        one = running.candidate
+        served = one.served_us + now_us - running.started_us
+        return self.key(one._replace(priority=running.priority, served_us=served), now_us)
+
     def class_of(self, waiting: Waiting) -> ClassId:
         """Return the class that a job belongs to; a class seen for the first time gets the next number."""
-        key = class_key(waiting)
+        key = self.class_key(waiting)
         number = self.line.class_for(key)
         if number is None:
             number = self.line.next_class()
@@ -190,11 +198,52 @@ class View:
             self.line.add_class(key, cls)
         return number
 
+    def class_key(self, waiting: Waiting) -> ClassKey:
+        """Return what makes jobs equal to the cycle; their user counts where a limit or a booking names users."""
+        key, spec = class_key(waiting), waiting.spec
+        if self.queues.any_per_user and self.queues.per_user(spec.queue):
+            key = (*key, "user", spec.user)
+        if self.bookings and (named := self.bookings.of_user(spec.user)):
+            key = (*key, "booked", named)
+        return key
+
+    def misplaced(self) -> list[JobId]:
+        """Return the waiting jobs that stand in another class than they would join now, in order of their numbers."""
+        line = self.line
+        return sorted(
+            waiting.job
+            for cls in line.classes.values()
+            for waiting in cls.jobs.values()
+            if self.class_key(waiting) != line.keys[cls.id]
+        )
+
+    def spec_of(self, job: JobId) -> JobSpec:
+        """Return the words of a job that holds something; one that starts in this very cycle still stands in line."""
+        running = self.running.get(job)
+        return self.line.member(job).spec if running is None else running.spec
+
+    # --- bookings ------------------------------------------------------------------------------
+
+    def set_booking(self, booking: BookingSpec, places: Mapping[NodeId, int]) -> None:
+        """Make or change a booking; what was promised on its nodes is looked at again."""
+        self.bookings.set(booking, places)
+        self.ledger.gained.update(places)
+        self.promises_changed = True
+
+    def remove_booking(self, name: str) -> None:
+        """Forget a booking: whom it kept from starting has another chance."""
+        self.ledger.gained.update(self.bookings.kept[name].places)
+        self.bookings.remove(name)
+        self.promises_changed = self.victims_changed = True
+
     def join(self, waiting: Waiting, now_us: int) -> ClassId:
         """Put a job into the line."""
         waiting.key = self.key(waiting.candidate, now_us)
         number = self.class_of(waiting)
-        self.line.join(waiting, self.line.classes[number])
+        cls = self.line.classes[number]
+        self.line.join(waiting, cls)
+        if self.rules.preempt and cls.mode == Mode.NO_ROOM and cls.entries[0][1] == waiting.job:
+            self.line.wake(cls)  # it may stop others whom the ones behind it may not
         self.queues.ask(waiting.spec, 1)
         if waiting.spec.queue in self.own_orders:
             self._unsorted.add(waiting.spec.queue)
@@ -229,7 +278,7 @@ class View:
     def count_start(self, job: JobId, spec: JobSpec, held: Sequence[Held], now_us: int) -> None:
         """Count grants that are taken in the books as a job's: its queues, shared limits and expected end."""
         self.ledger.register(job, held)
-        self.queues.count_held(spec.queue, held, 1)
+        self.queues.count_held(spec, held, 1)
         if spec.uses:
             self.queues.count_slots(spec.uses, 1)
         self.ends.add(job, held, now_us, spec.estimate_us)
@@ -252,7 +301,7 @@ class View:
     def count_more(self, job: JobId, spec: JobSpec, held: Sequence[Held]) -> None:
         """Count grants that are taken in the books as further ones of a running job."""
         self.ledger.register(job, held)
-        self.queues.count_held(spec.queue, held, 1)
+        self.queues.count_held(spec, held, 1)
         self.ends.rewrite(job)
 
     def free_task(self, job: JobId, spec: JobSpec, role: int, index: int) -> Held | None:
@@ -260,7 +309,7 @@ class View:
         held = self.ledger.release(job, role, index)
         if held is None:
             return None
-        self.queues.count_held(spec.queue, [held], -1)
+        self.queues.count_held(spec, [held], -1)
         self.changed_limits.update(self.queues.chain(spec.queue))
         if job not in self.ledger.holdings:
             if spec.uses:

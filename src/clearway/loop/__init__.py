@@ -1,1 +1,1 @@
-"""One step of the world, shared by both drivers: retries, leases, recovery, reconciling what was meant with what is seen."""
+"""One step of the world, shared by both drivers: retries, leases, recovery, what was meant against what is seen."""

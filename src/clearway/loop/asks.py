@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from clearway.loop import bookings, verbs
 from clearway.loop.endings import finish
-from clearway.model import asks, events as ev
+from clearway.loop.verbs import find
+from clearway.model import asks
+from clearway.model import events as ev
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.ids import JobId
 from clearway.model.reasons import Code, because
@@ -34,6 +39,12 @@ def answer(world: World, ask: Ask) -> object:
             _resume(world, ask.job)
         case asks.SetQueue():
             _set_queue(world, ask)
+        case asks.Look():
+            return verbs.look(world)
+        case asks.Hold() | asks.Release() | asks.Requeue() | asks.Change():
+            _of_job(world, ask)
+        case asks.Book() | asks.Unbook():
+            bookings.answer(world, ask)
         case asks.SetLimit():
             world.emit(ev.LimitChanged(world.now_us, ask.limit))
         case asks.SetPolicy():
@@ -44,6 +55,18 @@ def answer(world: World, ask: Ask) -> object:
         case asks.ControllerUp():
             raise NotFoundError("ControllerUp is taken by the world itself")
     return None
+
+
+def _of_job(world: World, ask: asks.Hold | asks.Release | asks.Requeue | asks.Change) -> None:
+    match ask:
+        case asks.Hold():
+            verbs.hold(world, ask)
+        case asks.Release():
+            verbs.release(world, ask)
+        case asks.Requeue():
+            verbs.requeue(world, ask)
+        case asks.Change():
+            verbs.change(world, ask)
 
 
 def _next(world: World) -> JobId:
@@ -94,7 +117,9 @@ def _begin_waiting(world: World, entry: JobEntry, after: tuple[JobId, ...]) -> N
 def _check(world: World, spec: JobSpec) -> None:
     """Check what only the world knows of a job."""
     if spec.queue not in world.queues:
-        raise InputError("queue", spec.queue, "a queue that exists: " + ", ".join(sorted(world.queues)[:20]), f"job {spec.name}")
+        raise InputError(
+            "queue", spec.queue, "a queue that exists: " + ", ".join(sorted(world.queues)[:20]), f"job {spec.name}"
+        )
     for name in spec.uses:
         if name not in world.limits:
             raise InputError("uses", name, "a shared limit that exists", f"job {spec.name}")
@@ -143,14 +168,6 @@ def _refuse_circles(new: dict[JobId, JobSpec], bound: dict[JobId, tuple[JobId, .
         raise InputError("after", named, "no circle: these jobs wait for one another", f"job {new[job].name}")
 
 
-def find(world: World, job: JobId) -> JobEntry | None:
-    """Return a job that is not over, None for one that is; NotFoundError if there never was one."""
-    entry = world.jobs.get(job)
-    if entry is None and job not in world.state.over:
-        raise NotFoundError(f"there is no job {job}")
-    return entry
-
-
 def _cancel(world: World, ask: asks.Cancel) -> None:
     entry = find(world, ask.job)
     if entry is None or (entry.intent is not None and entry.intent.end == End.CANCELLED):
@@ -183,6 +200,8 @@ def _resume(world: World, job: JobId) -> None:
 
 def _set_queue(world: World, ask: asks.SetQueue) -> None:
     spec, queues = ask.queue, world.queues
+    if ask.words is not None and spec.name in queues:
+        spec = replace(queues[spec.name], **{word: getattr(spec, word) for word in ask.words})
     if spec.parent and spec.parent not in queues:
         raise InputError("parent", spec.parent, "a queue that exists", f"queue {spec.name}")
     at = spec.parent

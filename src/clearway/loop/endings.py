@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from clearway.loop import verbs
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
 from clearway.model.ids import JobId
@@ -22,7 +23,7 @@ MOST_DOUBLINGS = 60  # beyond this any delay is at its cap; keeps the shift smal
 
 
 def task_ended(world: World, entry: JobEntry, key: tuple[int, int]) -> None:
-    """See what follows from the end of one task: its gang is stopped if it failed, the attempt is over if it was the last."""
+    """See what follows from the end of one task: its gang is stopped if it failed; the last one ends the attempt."""
     failed = entry.exit_codes.get(key, 0) != 0 or entry.errors
     if entry.held and entry.intent is None and failed:
         end, cause = _own_end(entry)
@@ -60,7 +61,9 @@ def conclude(world: World, entry: JobEntry) -> None:
     elif end == End.PREEMPTED:
         _requeue(world, entry, world.now_us, cause)
     elif entry.losses > entry.spec.max_losses:
-        reason = because(Code.LOSSES_USED_UP, losses=entry.losses, max_losses=entry.spec.max_losses, node=cause.get("node"))
+        reason = because(
+            Code.LOSSES_USED_UP, losses=entry.losses, max_losses=entry.spec.max_losses, node=cause.get("node")
+        )
         finish(world, entry, State.FAILED, reason)
     else:
         _requeue(world, entry, world.now_us, cause)
@@ -135,9 +138,7 @@ def _window_end(entry: JobEntry) -> int | None:
 def _requeue(world: World, entry: JobEntry, moment_us: int, cause: Reason) -> None:
     world.emit(ev.Requeued(world.now_us, entry.id, moment_us, cause))
     if moment_us > world.now_us:
-        tries, most = entry.retries, entry.spec.max_retries
-        reason = because(Code.RETRY_DELAY, until_us=moment_us, tries=tries, max_retries=most)
-        world.emit(ev.JobWaits(world.now_us, entry.id, (reason,)))
+        verbs.say_why(world, entry)
 
 
 # --- moments -----------------------------------------------------------------------------------

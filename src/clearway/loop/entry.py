@@ -19,9 +19,10 @@ class JobEntry:
     """A job that is not over, or one that just ended. Changed only by applying records."""
 
     __slots__ = (
-        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "grants", "heir", "held", "id",
-        "intent", "kept_us", "leaving", "losses", "lost_on", "not_before_us", "paused_us", "preempted_us", "reason", "reasons", "retries", "served_us", "spec", "started_us",
-        "state", "stood_still", "stood_still_us", "submitted_us", "up",
+        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
+        "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
+        "not_before_us", "paused_us", "preempted_us", "reason", "reasons", "retries", "served_us", "spec",
+        "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "yielded_to",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -34,6 +35,8 @@ class JobEntry:
         self.losses = 0
         self.not_before_us = 0
         self.preempted_us: int | None = None
+        self.yielded_to: JobId | None = None
+        self.holder: str | None = None
         self.heir: tuple[int, str] = (spec.priority, spec.name)
         self.attained = self.kept_us = self.served_us = 0
         self.first_started_us: int | None = None

@@ -49,7 +49,7 @@ def launches(state: WorldState, entry: JobEntry) -> list[Action]:
     return [
         Launch(_ref(entry, (g.role, g.index)), entry.spec, g, state.node_name(g.node), rank, many)
         for rank, g in enumerate(entry.grants)
-        if (g.role, g.index) in entry.held and (g.role, g.index) not in entry.up
+        if (g.role, g.index) in entry.held and (g.role, g.index) not in entry.up | entry.leaving
     ]
 
 
@@ -88,6 +88,7 @@ def _of(state: WorldState, entry: JobEntry) -> list[Action]:
         return halts(state, entry)
     if entry.state == State.PENDING:
         return []
-    stands_still = entry.state == State.SUSPENDED
     orders = launches(state, entry)
-    return orders + pauses(state, entry, paused=stands_still) if entry.stood_still else orders
+    if entry.stood_still:
+        orders += pauses(state, entry, paused=entry.state == State.SUSPENDED)
+    return orders + [order for order in halts(state, entry) if _key(order) in entry.leaving]

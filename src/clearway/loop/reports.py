@@ -56,7 +56,7 @@ def _task_gone(world: World, report: TaskIsGone) -> None:
 
 
 def _node_up(world: World, report: NodeIsUp) -> None:
-    """A node is there: with new words, with what runs on it, and with what should run but does not."""
+    """Take in that a node is there: its words, what runs on it, and what should run but does not."""
     state, name = world.state, report.spec.name
     node = world.node_named(name)
     if node is None:

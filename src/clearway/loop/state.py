@@ -5,18 +5,20 @@ Replaying a journal through `apply` gives the same state as living through it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View
+from clearway.loop import changes
 from clearway.loop.entry import JobEntry
 from clearway.loop.timers import Due, Timer, Timers
 from clearway.model import events as ev
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import NodeSpec, PolicySpec
-from clearway.model.ids import JobId, NodeId
+from clearway.model.ids import JobId
+from clearway.model.reasons import Code
 from clearway.model.states import MOVES, TERMINAL, End, State
 from clearway.policies.registry import orders_of, rules_for
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clearway.model.events import Record, TaskRef
+    from clearway.model.ids import NodeId
     from clearway.model.job import JobSpec
 
 
@@ -80,7 +83,7 @@ class WorldState:
         heir_of = entry.heir[1] if self.policy.priority_inheritance and entry.heir[0] > entry.spec.priority else ""
         return Candidate(
             entry.id, entry.spec, entry.submitted_us, entry.spec.estimate_us, self.priority(entry), entry.attained,
-            entry.kept_us, heir_of, entry.served_us,
+            entry.kept_us, heir_of, entry.served_us, entry.yielded_to,
         )  # fmt: skip
 
     def waiting(self, entry: JobEntry) -> Waiting:
@@ -91,7 +94,7 @@ class WorldState:
 
     def apply(self, record: Record) -> None:
         """Change the state by one record."""
-        _APPLY[type(record)](self, record)
+        self._APPLY[type(record)](self, record)
 
     def _move(self, entry: JobEntry, state: State) -> None:
         if state not in MOVES[entry.state]:
@@ -109,7 +112,8 @@ class WorldState:
             if self.over.get(job) != State.SUCCEEDED:
                 entry.after.add(job)
                 self.dependents.setdefault(job, []).append(record.job)
-        for upstream in record.after:
+        self.inherit(record.job, record.at_us)  # those of its batch that wait for it may have come first
+        for upstream in self._outranked(entry):
             self.inherit(upstream, record.at_us)
         self._submit_timers(entry)
         if not entry.after:
@@ -126,11 +130,19 @@ class WorldState:
         self.next_job = record.job + 1
 
     def _wish(self, record: Record) -> None:
-        """A wish changes nothing by itself: what follows from it is recorded beside it."""
+        """Change nothing: what follows from a wish is recorded beside it."""
 
     def _queue_changed(self, record: ev.QueueChanged) -> None:
         self.view.set_queue(record.queue, orders_of(record.queue.order))
         self.view.changed_limits.update(self.view.queues.specs)
+        self.join_anew()
+
+    def join_anew(self) -> None:
+        """Have the waiting jobs that belong to another class from now on leave the line, to join it again."""
+        for job in self.view.misplaced():
+            self.view.leave(job)
+            self.jobs[job].cls = None
+            self.ready[job] = None
 
     def _limit_changed(self, record: ev.LimitChanged) -> None:
         self.view.queues.set_limit(record.limit)
@@ -147,21 +159,30 @@ class WorldState:
 
     def inherit(self, job: JobId, now_us: int) -> None:
         """Work out anew whose priority a job inherits from those that wait for it, and what follows upstream."""
-        entry = self.jobs.get(job)
-        if entry is None:
-            return
-        heirs = [heir_entry.heir for d in self.dependents.get(job, []) if (heir_entry := self.jobs.get(d)) is not None]
-        best = max(heirs, key=lambda heir: heir[0], default=(entry.spec.priority, ""))
-        heir = best if best[0] > entry.spec.priority else (entry.spec.priority, entry.spec.name)
-        if heir == entry.heir:
-            return
-        entry.heir = heir
-        if entry.cls is not None:
-            self.view.change(self.waiting(entry), now_us)
-        elif job in self.view.running:
-            self.view.running[job].priority = self.priority(entry)
-        for other in sorted(entry.after):
-            self.inherit(other, now_us)
+        changed = [job]
+        while changed:
+            entry = self.jobs.get(changed.pop())
+            if entry is None or (heir := self._heir(entry)) == entry.heir:
+                continue
+            entry.heir = heir
+            if entry.cls is not None:
+                self.view.change(self.waiting(entry), now_us)
+            elif entry.id in self.view.running:
+                self.view.running[entry.id].priority = self.priority(entry)
+            changed += sorted(entry.after, reverse=True)
+
+    def _outranked(self, entry: JobEntry) -> list[JobId]:
+        """Return the jobs that an entry waits for and that stand below it: only they can inherit from it."""
+        return [job for job in sorted(entry.after) if job in self.jobs and self.jobs[job].heir[0] < entry.heir[0]]
+
+    def _heir(self, entry: JobEntry) -> tuple[int, str]:
+        """Return the largest priority among a job and those that wait for it, and whose it is."""
+        best = max(
+            (other.heir for other in self.waiting_for(entry.id)),
+            key=lambda heir: heir[0],
+            default=(entry.spec.priority, ""),
+        )
+        return best if best[0] > entry.spec.priority else (entry.spec.priority, entry.spec.name)
 
     def _count_service(self, entry: JobEntry, record: ev.AttemptEnded) -> None:
         """Count the run time and device time that an attempt had, and the work that its checkpoints have kept."""
@@ -181,7 +202,7 @@ class WorldState:
     def _open_if_clean(self, node: NodeId) -> None:
         is_open = node not in self.lost and node not in self.quiet and not self.strays.get(node)
         if bool(self.view.ledger.open[node]) != is_open:
-            self.view.ledger.set_open(node, is_open)
+            self.view.ledger.set_open(node, is_open=is_open)
 
     def _node_removed(self, record: ev.NodeRemoved) -> None:
         self._free_all_on(record.node)
@@ -191,7 +212,7 @@ class WorldState:
         self.strays.pop(record.node, None)
         self.unhealthy.pop(record.node, None)
         self.view.ledger.add_node(record.node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
-        self.view.ledger.set_open(record.node, False)
+        self.view.ledger.set_open(record.node, is_open=False)
 
     def _node_quiet(self, record: ev.NodeQuiet) -> None:
         self.quiet[record.node] = record.since_us
@@ -260,6 +281,8 @@ class WorldState:
             self._free(entry, key)
             return
         entry.exit_codes[key] = record.exit_code
+        if entry.id in self.view.running:
+            self.view.running[entry.id].ended_task = True
         if record.error:
             entry.errors.append(record.error)
         self._free(entry, key)
@@ -305,7 +328,7 @@ class WorldState:
         held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.grants]
         self.view.start(entry.id, entry.spec, held, record.at_us)
         calm_until_us = 0 if entry.preempted_us is None else entry.preempted_us + self.policy.calm_us
-        running = Running(entry.id, entry.spec, entry.attempt, self.priority(entry), record.at_us, calm_until_us)
+        running = Running(self.candidate(entry), entry.attempt, record.at_us, calm_until_us)
         running.use(record.grants)
         self.view.run(running)
         if entry.spec.time_limit_us is not None:
@@ -316,6 +339,8 @@ class WorldState:
         if entry.state != State.STOPPING:
             self._move(entry, State.STOPPING)
         entry.intent = record
+        if record.end == End.PREEMPTED:
+            entry.yielded_to = JobId(int(record.cause.get("job", 0)))
         running = self.view.running.get(record.job)
         if running is not None:
             running.stopping = True
@@ -356,7 +381,7 @@ class WorldState:
             entry.retries += 1
         elif record.end == End.PREEMPTED:
             entry.preempted_us = record.at_us
-        elif record.end in (End.LOST, End.EVICTED):
+        elif record.end in (End.LOST, End.EVICTED) and record.cause.code != Code.REQUEUED:
             entry.losses += 1
         entry.intent = None
 
@@ -384,7 +409,8 @@ class WorldState:
         self.over[record.job] = record.state
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):
-            self.inherit(upstream, record.at_us)
+            if upstream in self.jobs and self.jobs[upstream].heir[0] <= entry.heir[0]:
+                self.inherit(upstream, record.at_us)
         for job in self.dependents.pop(record.job, []):
             other = self.jobs.get(job)
             if other is not None and record.state == State.SUCCEEDED:
@@ -392,34 +418,35 @@ class WorldState:
                 if not other.after:
                     self.ready[job] = None
 
-_APPLY: dict[type[Record], Callable[[WorldState, Any], None]] = {
-    ev.Submitted: WorldState._submitted,
-    ev.Refused: WorldState._refused,
-    ev.QueueChanged: WorldState._queue_changed,
-    ev.LimitChanged: WorldState._limit_changed,
-    ev.PolicyChanged: WorldState._policy_changed,
-    ev.NodeAdded: WorldState._node_added,
-    ev.NodeRemoved: WorldState._node_removed,
-    ev.NodeQuiet: WorldState._node_quiet,
-    ev.NodeHeard: WorldState._node_heard,
-    ev.NodeLost: WorldState._node_lost,
-    ev.NodeDrained: WorldState._node_drained,
-    ev.DevicesChanged: WorldState._devices_changed,
-    ev.ControllerStarted: WorldState._controller_started,
-    ev.TaskStarted: WorldState._task_started,
-    ev.TaskEnded: WorldState._task_ended,
-    ev.Joined: WorldState._joined,
-    ev.ClassWaits: WorldState._class_waits,
-    ev.JobWaits: WorldState._job_waits,
-    ev.Reserved: WorldState._reserved,
-    ev.Started: WorldState._started,
-    ev.Stopping: WorldState._stopping,
-    ev.Resized: WorldState._resized,
-    ev.Paused: WorldState._paused,
-    ev.AttemptEnded: WorldState._attempt_ended,
-    ev.Requeued: WorldState._requeued,
-    ev.Ended: WorldState._ended,
-    ev.CancelAsked: WorldState._wish,
-    ev.SuspendAsked: WorldState._wish,
-    ev.ResumeAsked: WorldState._wish,
-}
+    _APPLY: ClassVar[dict[type[Record], Callable[[Any, Any], None]]] = {
+        ev.Submitted: _submitted,
+        ev.Refused: _refused,
+        ev.QueueChanged: _queue_changed,
+        ev.LimitChanged: _limit_changed,
+        ev.PolicyChanged: _policy_changed,
+        ev.NodeAdded: _node_added,
+        ev.NodeRemoved: _node_removed,
+        ev.NodeQuiet: _node_quiet,
+        ev.NodeHeard: _node_heard,
+        ev.NodeLost: _node_lost,
+        ev.NodeDrained: _node_drained,
+        ev.DevicesChanged: _devices_changed,
+        ev.ControllerStarted: _controller_started,
+        ev.TaskStarted: _task_started,
+        ev.TaskEnded: _task_ended,
+        ev.Joined: _joined,
+        ev.ClassWaits: _class_waits,
+        ev.JobWaits: _job_waits,
+        ev.Reserved: _reserved,
+        ev.Started: _started,
+        ev.Stopping: _stopping,
+        ev.Resized: _resized,
+        ev.Paused: _paused,
+        ev.AttemptEnded: _attempt_ended,
+        ev.Requeued: _requeued,
+        ev.Ended: _ended,
+        ev.CancelAsked: _wish,
+        ev.SuspendAsked: _wish,
+        ev.ResumeAsked: _wish,
+        **changes.APPLY,
+    }

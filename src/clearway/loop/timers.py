@@ -18,6 +18,7 @@ class Due(IntEnum):
     LEASE = 5
     PROMISE = 6
     VICTIM = 7
+    BOOKING = 8
 
 
 class Timer(NamedTuple):

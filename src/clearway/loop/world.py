@@ -14,8 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import asks, endings, reports
-from clearway.loop.entry import JobEntry
+from clearway.loop import asks, bookings, endings, reports, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.state import WorldState
 from clearway.loop.timers import Due, Timer
@@ -23,7 +22,6 @@ from clearway.model import events as ev
 from clearway.model.asks import Ask, ControllerUp
 from clearway.model.errors import ClearwayError, LedgerError
 from clearway.model.fleet import PolicySpec
-from clearway.model.reasons import Code, because
 from clearway.model.states import End, State
 from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp
 
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from clearway.core.ledger import Ledger
+    from clearway.loop.entry import JobEntry
     from clearway.model.actions import Action
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, QueueSpec
@@ -137,6 +136,8 @@ class World:
         if any(isinstance(one, ControllerUp) for one in inputs):
             reports.miss_absent(self, {one.spec.name for one in inputs if isinstance(one, NodeIsUp)})
         last_chances = self._fire()
+        if self.state.view.bookings:
+            bookings.see_to(self)
         self._go_on()
         for timer in last_chances:  # what starts at the very moment of its deadline has met it
             endings.due(self, timer)
@@ -180,6 +181,8 @@ class World:
             self.state.view.promises_changed = True
         elif timer.due == Due.VICTIM:
             self.state.view.victims_changed = True
+        elif timer.due == Due.BOOKING:
+            pass  # every step sees to what is over
         else:
             endings.due(self, timer)
 
@@ -195,6 +198,9 @@ class World:
 
     def _join(self, entry: JobEntry) -> None:
         if entry.not_before_us > self.now_us or entry.after or entry.cls is not None:
+            return
+        if entry.holder is not None:
+            verbs.say_why(self, entry)
             return
         self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))
 
@@ -226,8 +232,7 @@ class World:
 
     def wait_for(self, entry: JobEntry) -> None:
         """Say which jobs an entry waits for."""
-        names = ", ".join(self.jobs[job].spec.name for job in sorted(entry.after) if job in self.jobs)
-        self.emit(ev.JobWaits(self.now_us, entry.id, (because(Code.AFTER, jobs=names),)))
+        verbs.say_why(self, entry)
 
 
 def _ends_first(inputs: Sequence[Ask | Report]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clearway.model.fleet import LimitSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, PolicySpec, QueueSpec
 from clearway.model.ids import JobId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -45,10 +45,74 @@ class Resume(msgspec.Struct, frozen=True):
     job: JobId
 
 
+class Hold(msgspec.Struct, frozen=True):
+    """Have a job held back: it starts no attempt until it is released. Answer: None."""
+
+    job: JobId
+    by: str = ""
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Let a job go that is held back. Answer: None."""
+
+    job: JobId
+    by: str = ""
+
+
+class Requeue(msgspec.Struct, frozen=True):
+    """Stop a running job, to wait again with its first submit time. Answer: None."""
+
+    job: JobId
+    by: str = ""
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Change those words of a job that stand in `words` (priority, queue, time_limit). Answer: None."""
+
+    job: JobId
+    words: tuple[str, ...]
+    priority: int = 0
+    queue: str = ""
+    time_limit_us: int | None = None
+    by: str = ""
+
+
+class Book(msgspec.Struct, frozen=True):
+    """Keep nodes or devices for some queues or users for a time. Answer: None."""
+
+    booking: BookingSpec
+
+
+class Unbook(msgspec.Struct, frozen=True):
+    """Cancel a booking. Answer: None."""
+
+    name: str
+    by: str = ""
+
+
+class Look(msgspec.Struct, frozen=True):
+    """Work out how each queue stands. Answer: a tuple of Standing, by name; nothing is recorded."""
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """How a queue stands, with all queues below it: what it holds, what waits in it, and its fair share.
+
+    Amounts by resource as in QueueSpec. The share is in thousandths of a GPU (`gpus`), of a CPU where there are no
+    devices (`cpus`), or of the whole fleet (`dominant`).
+    """
+
+    name: str
+    use: tuple[tuple[str, int], ...]
+    wants: tuple[tuple[str, int], ...]
+    measure: str
+    share: int
+
+
 class SetQueue(msgspec.Struct, frozen=True):
-    """Create or change a queue. Answer: None."""
+    """Create or change a queue. With `words`, only these are changed where the queue exists. Answer: None."""
 
     queue: QueueSpec
+    words: tuple[str, ...] | None = None
 
 
 class SetLimit(msgspec.Struct, frozen=True):
@@ -74,4 +138,7 @@ class ControllerUp(msgspec.Struct, frozen=True):
     """A controller took over; the engine's inventory follows as reports. Answer: None."""
 
 
-Ask = Submit | Refuse | Cancel | Suspend | Resume | SetQueue | SetLimit | SetPolicy | Drain | ControllerUp
+Ask = (
+    Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | SetQueue
+    | SetLimit | SetPolicy | Drain | ControllerUp
+)  # fmt: skip

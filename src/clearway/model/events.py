@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -75,6 +75,49 @@ class ResumeAsked(_Record, frozen=True, tag=True):
     """A person wants a job that stands still to go on."""
 
     job: JobId
+
+
+class HoldAsked(_Record, frozen=True, tag=True):
+    """A person has a job held back: it does not start until it is released. What runs of it goes on."""
+
+    job: JobId
+    by: str = ""
+
+
+class ReleaseAsked(_Record, frozen=True, tag=True):
+    """A person lets a job go that was held back."""
+
+    job: JobId
+    by: str = ""
+
+
+class RequeueAsked(_Record, frozen=True, tag=True):
+    """A person wants a running job stopped, to wait again in its old place."""
+
+    job: JobId
+    by: str = ""
+
+
+class Changed(_Record, frozen=True, tag=True):
+    """A person changed the words of a job: it is as `spec` says from now on."""
+
+    job: JobId
+    spec: JobSpec
+    by: str = ""
+
+
+class Booked(_Record, frozen=True, tag=True):
+    """A booking is as it says from now on, and keeps so many devices of each of these nodes (-1: the whole node)."""
+
+    booking: BookingSpec
+    places: tuple[tuple[NodeId, int], ...]
+
+
+class BookingOver(_Record, frozen=True, tag=True):
+    """A booking keeps nothing any more: its time is over, or a person (`by`) cancelled it."""
+
+    name: str
+    by: str = ""
 
 
 class QueueChanged(_Record, frozen=True, tag=True):
@@ -264,11 +307,23 @@ class Ended(_Record, frozen=True, tag=True):
 
 
 Input = (
-    Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | QueueChanged | LimitChanged | PolicyChanged
+    Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | HoldAsked | ReleaseAsked | RequeueAsked | Changed
+    | Booked | BookingOver | QueueChanged | LimitChanged | PolicyChanged
     | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | DevicesChanged | TaskStarted | TaskEnded
     | ControllerStarted
 )  # fmt: skip
 Decided = (
-    NodeLost | Joined | ClassWaits | JobWaits | Reserved | Started | Stopping | Resized | Paused | AttemptEnded | Requeued | Ended
+    NodeLost
+    | Joined
+    | ClassWaits
+    | JobWaits
+    | Reserved
+    | Started
+    | Stopping
+    | Resized
+    | Paused
+    | AttemptEnded
+    | Requeued
+    | Ended
 )
 Record = Input | Decided

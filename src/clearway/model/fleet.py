@@ -60,6 +60,20 @@ class QueueSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Job words for jobs that do not say, as JSON text: they are read together with the job's own words."""
 
 
+class BookingSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Nodes, or so many whole devices anywhere, kept from `from_us` to `to_us` for jobs of `whom`: queues and users.
+
+    With nobody in `whom` nothing starts there in that time.
+    """
+
+    name: str
+    from_us: int
+    to_us: int
+    nodes: tuple[str, ...] = ()
+    gpus: int = 0
+    whom: tuple[str, ...] = ()
+
+
 class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A shared limit: so many jobs that use it may run at once."""
 

@@ -25,6 +25,7 @@ class Code(StrEnum):
     NO_VICTIM = "no-victim"
     CLEARING = "clearing"
     HELD = "held"
+    BOOKED = "booked"
     # why an attempt started
     PLACED = "placed"
     BACKFILLED = "backfilled"

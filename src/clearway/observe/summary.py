@@ -108,7 +108,8 @@ class Summary:
         self._wait, self._jct, self._slowdown = _Numbers(), _Numbers(), _Numbers()
         self.preemptions = 0
         self._on: dict[type, Callable[[Any], None]] = {
-            ev.Submitted: self._submitted, ev.Started: self._started, ev.Resized: self._resized, ev.TaskEnded: self._task_ended,
+            ev.Submitted: self._submitted, ev.Started: self._started, ev.Resized: self._resized,
+            ev.TaskEnded: self._task_ended,
             ev.AttemptEnded: self._attempt_ended, ev.Ended: self._job_ended, ev.Joined: self._joined,
             ev.ClassWaits: self._class_waits, ev.JobWaits: self._job_waits, ev.NodeAdded: self._node_added,
             ev.NodeRemoved: self._node_gone, ev.NodeLost: self._node_gone, ev.NodeHeard: self._node_heard,

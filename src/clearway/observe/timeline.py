@@ -71,7 +71,8 @@ class Timeline:
         self._on: dict[type, Callable[[Any], None]] = {
             ev.Submitted: self._submitted, ev.Refused: self._refused, ev.Joined: self._joined,
             ev.ClassWaits: self._class_waits, ev.JobWaits: self._job_waits, ev.Started: self._started,
-            ev.Stopping: self._stopping, ev.Resized: self._resized, ev.TaskEnded: self._task_ended, ev.AttemptEnded: self._attempt_ended,
+            ev.Stopping: self._stopping, ev.Resized: self._resized,
+            ev.TaskEnded: self._task_ended, ev.AttemptEnded: self._attempt_ended,
             ev.Ended: self._ended, ev.Requeued: self._requeued, ev.Paused: self._paused, ev.Reserved: self._reserved,
             ev.NodeAdded: self._node_added, ev.NodeLost: self._node_lost, ev.NodeHeard: self._node_heard,
             ev.NodeDrained: self._node_drained, ev.DevicesChanged: self._devices_changed,

@@ -246,7 +246,8 @@ def _backfilled(f: Facts) -> str:
 
 
 def _inherited(f: Facts) -> str:
-    return f"fits on {f.name('nodes')} and was raised to priority {f.number('priority')} by {f.name('first')}, which waits for it"
+    raised = f"raised to priority {f.number('priority')} by {f.name('first')}, which waits for it"
+    return f"fits on {f.name('nodes')} and was {raised}"
 
 
 def _grown(f: Facts) -> str:

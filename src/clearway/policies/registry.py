@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clearway.core.protocols import Filter, Order, QueueOrder, Rules, Score, Taking
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, NotYetError
 from clearway.model.fleet import PolicySpec
 from clearway.model.machine_words import read_policy
 from clearway.policies.filter.gpu_model import GpuModel
@@ -28,7 +28,6 @@ from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
 from clearway.policies.score.random_place import RandomPlace
 from clearway.policies.score.spread import Spread
-
 from clearway.policies.victim.fair import FairTaking
 from clearway.policies.victim.priority import ByPriority
 from clearway.policies.victim.reclaim import Reclaim
@@ -78,7 +77,9 @@ def rules_for(spec: PolicySpec) -> Rules:
         if name not in SCORES and name not in SCORES_LATER:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
     if spec.estimate == "forecast":
-        raise InputError("estimate", spec.estimate, "this version does not carry out this word yet")
+        raise NotYetError.of("estimate", spec.estimate, "policy")
+    if spec.half_life_us is not None:
+        raise NotYetError.of("half_life", spec.half_life_us, "policy")
     scores = tuple((weight, SCORES[name]) for name, weight in spec.score if name in SCORES and weight)
     return Rules(
         orders=tuple(ORDERS[name] for name in spec.order),

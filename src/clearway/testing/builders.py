@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from clearway.model.asks import Ask
     from clearway.model.events import Record
     from clearway.model.ids import JobId
+    from clearway.model.reasons import Reason
     from clearway.ports.engine import Report
 
 GIB = 2**30
+R = TypeVar("R")
+"""A kind of record."""
 
 
 def node(name: str = "n", gpus: int = 4, **words: object) -> NodeSpec:
@@ -121,16 +124,19 @@ class Bench:
         """Return a job that is not over."""
         return self.world.jobs[number]
 
-    def of(self, number: JobId, *kinds: type) -> list[Record]:
-        """Return the records about a job, of these kinds only if any are named."""
-        about = [r for r in self.journal if getattr(r, "job", None) == number or _task_job(r) == number]
-        return [r for r in about if not kinds or isinstance(r, kinds)]
+    def of(self, number: JobId, kind: type[R]) -> list[R]:
+        """Return the records of a kind about a job."""
+        return [r for r in self.all(kind) if getattr(r, "job", None) == number or _task_job(r) == number]
 
-    def all(self, *kinds: type) -> list[Record]:
-        """Return the records of these kinds."""
-        return [r for r in self.journal if isinstance(r, kinds)]
+    def all(self, kind: type[R]) -> list[R]:
+        """Return the records of a kind."""
+        return [r for r in self.journal if isinstance(r, kind)]
 
-    def waits(self, number: JobId) -> tuple[object, ...]:
+    def last(self, kind: type[R]) -> R:
+        """Return the newest record of a kind."""
+        return self.all(kind)[-1]
+
+    def waits(self, number: JobId) -> tuple[Reason, ...]:
         """Return why a job waits: its own reasons, or those of its class."""
         entry = self.world.jobs[number]
         if entry.reasons or entry.cls is None:
@@ -150,6 +156,6 @@ def rebuild(journal: Sequence[Record], policy: PolicySpec | None = None, seed: i
     return world
 
 
-def _task_job(record: Record) -> JobId | None:
+def _task_job(record: object) -> JobId | None:
     task = getattr(record, "task", None)
     return task.job if isinstance(task, TaskRef) else None

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 class FairTaking:
     """Across queues, only if afterwards the taker's queue is still further below its share than the victim's.
 
-    Compared where the two queues part, so that the exchange can never be turned round at once.
+    Compared where the two queues part, so that the exchange can never be turned round at once. A queue within its
+    guarantee is left alone.
     """
 
     name = "fair"
@@ -29,7 +30,7 @@ class FairTaking:
         mine, other = queues.chain(taker.queue), queues.chain(victim.queue)
         shared = queues.shared_level(taker.queue, victim.queue)
         depth = 0 if shared is None else len(queues.chain(shared))
-        if depth >= min(len(mine), len(other)):
+        if depth >= min(len(mine), len(other)) or not queues.above_guarantee(victim.queue, victim.gives, shared, gone):
             return False
         level = other[-1 - depth]
         less = dict(gone.get(level, {}))

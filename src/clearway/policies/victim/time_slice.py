@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 class TimeSlice:
-    """After its quantum a job may be stopped for a waiting one of the same queue and priority."""
+    """After its quantum a job that saves its work may be stopped for a waiting one of the same queue and priority.
+
+    One without checkpoints would begin anew at each turn and never end: it is left alone.
+    """
 
     name = "time_slice"
 
@@ -21,4 +24,5 @@ class TimeSlice:
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:  # noqa: ARG002 - the shape
         """Return whether the victim has had its quantum."""
         alike = victim.queue == taker.queue and victim.priority == taker.priority
-        return alike and world.time_slice_us is not None and victim.run_us >= world.time_slice_us
+        over = world.time_slice_us is not None and victim.run_us >= world.time_slice_us
+        return alike and over and victim.saves

@@ -1,0 +1,89 @@
+"""How the state changes by what people ask of jobs that are there, and by bookings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clearway.loop.timers import Due, Timer
+from clearway.model import events as ev
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.loop.entry import JobEntry
+    from clearway.loop.state import WorldState
+
+
+def _hold_asked(state: WorldState, record: ev.HoldAsked) -> None:
+    entry = state.jobs[record.job]
+    entry.holder = record.by
+    state.ready.pop(record.job, None)
+    _out_of_line(state, entry)
+
+
+def _out_of_line(state: WorldState, entry: JobEntry) -> None:
+    if entry.cls is not None:
+        state.view.leave(entry.id)
+        entry.cls = None
+        state.view.promises_changed = True  # whoever stood behind it has another chance
+
+
+def _release_asked(state: WorldState, record: ev.ReleaseAsked) -> None:
+    entry = state.jobs[record.job]
+    entry.holder = None
+    if entry.state == State.PENDING and not entry.after and entry.not_before_us <= record.at_us:
+        state.ready[record.job] = None
+
+
+def _changed(state: WorldState, record: ev.Changed) -> None:
+    """Take on the words: what waits joins anew, what runs ends when the new words say."""
+    entry, old = state.jobs[record.job], state.jobs[record.job].spec
+    entry.spec = record.spec
+    if entry.cls is not None:
+        _out_of_line(state, entry)
+        state.ready[record.job] = None
+    running = state.view.running.get(record.job)
+    if running is not None:
+        running.spec = record.spec
+        if record.spec.time_limit_us != old.time_limit_us:
+            _new_limit(state, entry, record.at_us)
+        state.view.victims_changed = True
+    state.inherit(record.job, record.at_us)
+
+
+def _new_limit(state: WorldState, entry: JobEntry, now_us: int) -> None:
+    limit, view = entry.spec.time_limit_us, state.view
+    if limit is not None and entry.paused_us is None:
+        due = max(entry.started_us + entry.stood_still_us + limit, now_us)
+        state.timers.add(Timer(due, Due.TIME_LIMIT, entry.id, entry.attempt))
+    if not view.running[entry.id].stopping:
+        view.ends.estimate(entry.id, entry.spec.estimate_us)
+        # promises that counted on its old end are looked at again
+        view.ledger.gained.update(grant.node for grant in entry.held.values())
+        view.promises_changed = True
+
+
+def _booked(state: WorldState, record: ev.Booked) -> None:
+    state.view.set_booking(record.booking, dict(record.places))
+    state.timers.add(Timer(record.booking.to_us, Due.BOOKING, 0))
+    state.join_anew()
+
+
+def _booking_over(state: WorldState, record: ev.BookingOver) -> None:
+    state.view.remove_booking(record.name)
+    state.join_anew()
+
+
+def _wish(state: WorldState, record: ev.Record) -> None:
+    """Change nothing: what follows from a wish is recorded beside it."""
+
+
+APPLY: dict[type, Callable[[Any, Any], None]] = {
+    ev.HoldAsked: _hold_asked,
+    ev.ReleaseAsked: _release_asked,
+    ev.RequeueAsked: _wish,
+    ev.Changed: _changed,
+    ev.Booked: _booked,
+    ev.BookingOver: _booking_over,
+}
