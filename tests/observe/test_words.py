@@ -118,6 +118,33 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.BAD_VALUE, field="gpus", value="1.5", rule="a whole number >= 0, or a fraction below 1"),
         "gpus: 1.5 is refused: a whole number >= 0, or a fraction below 1",
     ),
+    (
+        because(Code.QUEUE_LIMIT, queue="lab", user="ann", resource="gpus", need=1000, used=2000, limit=2000),
+        "needs 1 GPU; user ann holds 2 GPUs in queue lab and may hold at most 2 GPUs there (its limit per user)",
+    ),
+    (
+        because(Code.BOOKED, booking="demo", from_us=100 * S, to_us=200 * S),
+        "has room only where booking demo keeps it for others from 100 s to 200 s",
+    ),
+    (because(Code.BOOKED, booking="demo"), "has room only where booking demo keeps it for others"),
+    (because(Code.HELD, by="ann"), "is held back by ann"),
+    (because(Code.HELD, by=""), "is held back until it is released"),
+    (because(Code.REQUEUED, by="ann"), "was put back into its queue by ann"),
+    (because(Code.REQUEUED), "was put back into its queue"),
+    (
+        because(Code.NO_VICTIM, why="priority: nobody of lower priority than 50 runs in queue research"),
+        "may stop nobody for it (priority: nobody of lower priority than 50 runs in queue research)",
+    ),
+    (because(Code.CLEARING), "a place is being cleared for it: those who stand there are told to stop"),
+    (
+        because(Code.PREEMPTED, first="P", cause="priority", priority=100),
+        "makes room for P, which has a higher priority (100)",
+    ),
+    (because(Code.GROWN, tasks=2), "grows by 2 tasks into what no waiting job can use"),
+    (
+        because(Code.INHERITED, nodes="n1", priority=100, first="urgent"),
+        "fits on n1 and was raised to priority 100 by urgent, which waits for it",
+    ),
 ]
 
 

@@ -34,6 +34,9 @@ _OfJob = (
     | ev.Stopping
     | ev.Resized
     | ev.Paused
+    | ev.HoldAsked
+    | ev.ReleaseAsked
+    | ev.Changed
     | ev.AttemptEnded
     | ev.Requeued
     | ev.Ended
@@ -50,6 +53,7 @@ class Board:
         self.jobs: dict[JobId, JobRow] = {}
         self.class_reasons: dict[ClassId, tuple[Reason, ...]] = {}
         self.limits: dict[str, LimitSpec] = {}
+        self.bookings: dict[str, ev.Booked] = {}
         self.policy: PolicySpec | None = None
         self._books = Books()
         self.nodes, self.node_names, self.queues = self._books.nodes, self._books.node_names, self._books.queues
@@ -100,6 +104,10 @@ class Board:
                 self.class_reasons[record.cls] = record.reasons
             case ev.Submitted() | ev.Refused():
                 self._enter(record)
+            case ev.Booked():
+                self.bookings[record.booking.name] = record
+            case ev.BookingOver():
+                self.bookings.pop(record.name, None)
             case ev.LimitChanged():
                 self.limits[record.limit.name] = record.limit
             case ev.PolicyChanged():
@@ -111,7 +119,7 @@ class Board:
                 | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
             ):  # fmt: skip
                 self._books.fold(record)
-            case ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.Reserved():
+            case ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Reserved():
                 pass  # wishes and promises: what comes of them follows as records of its own
             case _:
                 if (row := self.jobs.get(record.job)) is not None:
@@ -158,6 +166,13 @@ class Board:
                 self._put(replace(row, state=State.STOPPING))
             case ev.Paused():
                 self._put(replace(row, state=State.SUSPENDED if record.paused else State.RUNNING))
+            case ev.HoldAsked():
+                self._put(replace(row, held_by=record.by))
+            case ev.ReleaseAsked():
+                self._put(replace(row, held_by=None))
+            case ev.Changed():
+                self._books.enter(record.job, record.spec)
+                self._put(replace(row, queue=record.spec.queue, priority=record.spec.priority))
             case ev.AttemptEnded():
                 self._books.free_all(record.job)
             case ev.Requeued():

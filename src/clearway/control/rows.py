@@ -25,7 +25,8 @@ class JobRow(msgspec.Struct, frozen=True):
     """A job as it stands. Times in microseconds; `started_us`, `grants` and `exit_code` are of the last attempt.
 
     It waits for `reasons`, or, where `cls` is a number, for that class's (`Board.reasons` knows both). `reason` is
-    why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended.
+    why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended. `held_by`:
+    who has it held back.
     """
 
     id: JobId
@@ -45,6 +46,7 @@ class JobRow(msgspec.Struct, frozen=True):
     reasons: tuple[Reason, ...] = ()
     exit_code: int | None = None
     reason: Reason | None = None
+    held_by: str | None = None
 
     @property
     def over(self) -> bool:

@@ -114,7 +114,7 @@ class Promises:
         return one.promise.held and key < one.key and waiting.candidate.yielded_to != one.promise.job
 
     def yields(self, waiting: Waiting, key: Key) -> bool:
-        """Return whether a job waits because a place is kept that was cleared for another: it is owed nothing itself."""
+        """Return whether a job waits because a place is kept that was cleared for another: it is owed nothing."""
         return any(one.promise.held for one in self._due(waiting, key))
 
     def binding(self, waiting: Waiting, key: Key) -> bool:

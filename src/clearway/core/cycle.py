@@ -150,7 +150,8 @@ class _Cycle:
         waiting = cls.jobs[cls.entries[position][1]]
         limit = self.view.queues.held_back(waiting.spec)
         if limit is not None:
-            self._limited(cls, limit)
+            if not self._clear_limit(cls, waiting, key, limit):
+                self._limited(cls, limit)
             return None
         if cls.mode in BLOCKING:
             self._owe(cls, waiting, key)
@@ -224,6 +225,23 @@ class _Cycle:
 
     # --- holding back --------------------------------------------------------------------------
 
+    def _clear_limit(self, cls: WaitClass, waiting: Waiting, key: Key, limit: Reason) -> bool:
+        """Make room below a queue's limit by stopping others of the queue; return whether that is under way."""
+        if limit.code != Code.QUEUE_LIMIT or not self.view.rules.preempt:
+            return False
+        if not self.promises.clearing(waiting.job):
+            self.promises.give_up(waiting.job)
+            search = Search(self.view, cls, waiting, self.now_us, self._allowed(waiting, key))
+            clearing = search.best()
+            self._soonest(search.next_us)
+            if clearing is None:
+                return False
+            self._order_clearing(waiting, clearing)
+            self.promises.hold(cls, waiting, key, clearing.grants)
+        self._limited(cls, because(Code.CLEARING))
+        cls.limited_by = self.view.queues.chain(cls.spec.queue)
+        return True
+
     def _limited(self, cls: WaitClass, limit: Reason) -> None:
         line, blocked = self.view.line, cls.mode in BLOCKING
         self._waits(cls, limit)
@@ -288,8 +306,8 @@ class _Cycle:
         if moment_us is not None:
             self.next_us = moment_us if self.next_us is None else min(self.next_us, moment_us)
 
-    def _clear(self, cls: WaitClass, waiting: Waiting, key: Key, clearing: Clearing) -> None:
-        """Order a place to be cleared, and keep it for the job."""
+    def _order_clearing(self, waiting: Waiting, clearing: Clearing) -> None:
+        """Have those who stand on a place stop or shrink."""
         for unit in clearing.units:
             first, priority = waiting.spec.name, waiting.candidate.priority
             cause = because(
@@ -303,6 +321,10 @@ class _Cycle:
                 less = tuple(one.grant for one in unit.held)
                 self.plan.append(Resized(self.now_us, unit.job, running.attempt, cause, less=less))
                 running.leaving.update((grant.role, grant.index) for grant in less)
+
+    def _clear(self, cls: WaitClass, waiting: Waiting, key: Key, clearing: Clearing) -> None:
+        """Order a place to be cleared, and keep it for the job."""
+        self._order_clearing(waiting, clearing)
         self.promises.hold(cls, waiting, key, clearing.grants)
         self._waits(cls, because(Code.CLEARING))
         self.view.line.sleep(cls, Mode.NO_ROOM)

@@ -266,10 +266,9 @@ class Line:
 
     def wake_without_room(self) -> None:
         """Wake the classes that wait for room: who could be stopped for them has changed."""
-        for heads in list(self.blocking.values()):
-            for _, number in list(heads):
-                if self.classes[number].mode == Mode.NO_ROOM:
-                    self.wake(self.classes[number])
+        for cls in self.classes.values():
+            if cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and cls.entries:
+                self.wake(cls)
 
     def wake_passed_over(self) -> list[WaitClass]:
         """Wake the classes that a promise kept from starting, and return them."""

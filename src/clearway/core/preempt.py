@@ -8,6 +8,7 @@ tasks before anyone is stopped whole. Afterwards everyone who turns out not to b
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.devices import fits, pick
@@ -34,7 +35,10 @@ PLACES_TRIED = 64  # so many of the places that look best are worked out in full
 
 
 class Unit(NamedTuple):
-    """What can be taken at once: a whole job, or one task that it can spare."""
+    """What can be taken at once: a whole job, or one task that it can spare.
+
+    `turn` counts the tasks that a job could spare on one node, so that they are taken from all its nodes in turn.
+    """
 
     rank: Rank
     lost: int
@@ -42,6 +46,7 @@ class Unit(NamedTuple):
     whole: bool
     held: tuple[Held, ...]
     cause: str
+    turn: int = 0
 
 
 class Clearing(NamedTuple):
@@ -63,6 +68,7 @@ class Search:
         self.taker = Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
         self.shares = Shares(view.queues, view.fairness, view.rules.time_slice_us)
         self.draft = Draft(view.ledger)
+        self.spare: dict[tuple[JobId, int], int] = {}
         self.waiting = waiting
         end_us = now_us + waiting.estimate_us
         self.shut = view.bookings.shut(waiting.spec, now_us, end_us) if view.bookings else None
@@ -88,14 +94,14 @@ class Search:
                 found += self._of(self.view.running[job], causes)
         if causes and not found:
             self.refusals += [f"{rule.name}: {self._nobody(rule.name)}" for rule in causes]
-        return sorted(found, key=lambda unit: (unit.rank, unit.lost, -unit.job, not unit.whole))
+        return sorted(found, key=lambda unit: (unit.rank, unit.lost, unit.turn, -unit.job, not unit.whole))
 
     def _nobody(self, cause: str) -> str:
         if self.next_us is not None:
             return "those who could be stopped are protected by min_runtime or calm for now"
         mine = f"queue {self.taker.queue}"
         return {
-            "priority": f"nobody of lower priority than {self.taker.priority} and behind it in the order runs in {mine}",
+            "priority": f"nobody of lower priority than {self.taker.priority} and behind it runs in {mine}",
             "reclaim": "no queue holds more than its guarantee",
             "fair": f"no queue would keep a larger share than {mine}",
         }.get(cause, "nobody has run for a time slice")
@@ -108,12 +114,14 @@ class Search:
         held = tuple(self.view.ledger.holdings[running.job])
         spare = self._spare(running, held)
         parts = [(False, (one,)) for one in spare] + [(True, held)]
-        units = []
+        units, on_node = [], Counter[int]()
         for whole, part in parts:
             cause = self._cause(running, part, causes, {})
             if cause is not None:
                 rank, lost = (running.priority, int(whole)), self._lost(running, held) if whole else 0
-                units.append(Unit(rank, lost, running.job, whole=whole, held=part, cause=cause))
+                turn = 0 if whole else on_node[part[0].grant.node]
+                on_node[part[0].grant.node] += 1
+                units.append(Unit(rank, lost, running.job, whole=whole, held=part, cause=cause, turn=turn))
         if not units:
             self._later(running)
         free_from = max(running.started_us + self.view.rules.min_runtime_us, running.calm_until_us)
@@ -166,15 +174,17 @@ class Search:
         return total
 
     def _spare(self, running: Running, held: tuple[Held, ...]) -> list[Held]:
-        """Return the tasks that a job can give back and go on, last ones first."""
-        spare = []
+        """Return the tasks of which a job can give back some and go on, last ones first; note how many of each role."""
+        spare: list[Held] = []
         for number, role in enumerate(running.spec.roles):
             mine = [
                 one for one in held if one.grant.role == number and (number, one.grant.index) not in running.leaving
             ]
-            mine.sort(key=lambda one: -one.grant.index)
-            spare += mine[: max(len(mine) - role.min_tasks, 0)]
-        return spare if len(spare) < len(held) else spare[:-1]
+            most = min(len(mine) - role.min_tasks, len(held) - 1)
+            if most > 0:
+                self.spare[running.job, number] = most
+                spare += sorted(mine, key=lambda one: -one.grant.index)
+        return spare
 
     def _lost(self, running: Running, held: tuple[Held, ...]) -> int:
         """Return the work that a stop now loses: devices (or CPUs) times the time since the last checkpoint."""
@@ -264,9 +274,10 @@ class Search:
         for unit in near:
             if self._fit(nodes, taken) is not None:
                 break
-            if self._still_allowed(unit, gone):
+            if self._can_spare(unit, taken) and self._still_allowed(unit, gone):
                 taken = [one for one in taken if not (unit.whole and one.job == unit.job)] + [unit]
-                self._add(gone, unit)
+                for one in unit.held:
+                    self._add(gone, unit.job, one)
         grants = self._fit(nodes, taken)
         if grants is None:
             return None
@@ -278,27 +289,38 @@ class Search:
                     taken, grants = fewer, spared
         return Clearing(grants, tuple(taken))
 
+    def _can_spare(self, unit: Unit, taken: list[Unit]) -> bool:
+        """Return whether a job can give back one more task of a role beside those that are taken."""
+        if unit.whole:
+            return True
+        role = unit.held[0].grant.role
+        others = sum(one.job == unit.job and not one.whole and one.held[0].grant.role == role for one in taken)
+        return others < self.spare[unit.job, role]
+
     def _still_allowed(self, unit: Unit, gone: dict[str, Amounts]) -> bool:
         """Return whether a unit may be taken after what is gone already, say from a queue above its guarantee."""
         rules = [rule for rule in self.view.rules.preempt if not rule.refusal(self.taker, self.shares)]
         return self._cause(self.view.running[unit.job], unit.held, rules, gone) is not None
 
-    def _add(self, gone: dict[str, Amounts], unit: Unit) -> None:
-        for name in self.view.queues.chain(self.view.running[unit.job].spec.queue):
+    def _add(self, gone: dict[str, Amounts], job: JobId, one: Held) -> None:
+        """Count what a grant gives back to the queues of its job."""
+        for name in self.view.queues.chain(self.view.running[job].spec.queue):
             mine = gone.setdefault(name, {})
-            for resource, amount in self._gives(unit.held).items():
+            for resource, amount in self.view.queues.use(one.demand).items():
                 mine[resource] = mine.get(resource, 0) + amount
 
     def _fit(self, nodes: tuple[int, ...], taken: list[Unit]) -> tuple[Grant, ...] | None:
         """Return places for the job's least tasks on these nodes once units are gone, None if it does not fit."""
         given: set[tuple[JobId, int, int]] = set()
+        gone: dict[str, Amounts] = {}
         for unit in taken:
             for one in unit.held:
                 key = (unit.job, one.grant.role, one.grant.index)
                 if key not in given:
                     given.add(key)
                     self.draft.give(one.grant, one.demand)
-        grants = self._stand(nodes)
+                    self._add(gone, unit.job, one)
+        grants = None if self.view.queues.held_back(self.waiting.spec, gone) else self._stand(nodes)
         self.draft.undo()
         return grants
 

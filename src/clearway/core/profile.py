@@ -218,6 +218,7 @@ class Table:
             idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms >= memory)).sum(axis=1)
             whole: NDArray[np.int64] = idle // demand.gpus
             return whole
+        rooms = np.minimum(rooms, ledger.device_memory.take(touched)[:, None])
         by_share = shares // demand.share if demand.share else np.full_like(shares, ANY)
         by_room = rooms // demand.gpu_memory if demand.gpu_memory else by_share
         fit = np.where(healthy, np.maximum(np.minimum(by_share, by_room), 0), 0)

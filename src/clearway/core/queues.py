@@ -210,9 +210,13 @@ class Queues:
         for name in dict.fromkeys(uses):
             self.slots[name] = self.slots.get(name, 0) + sign
 
-    def held_back(self, spec: JobSpec) -> Reason | None:
-        """Return what a limit says against starting a job with its least tasks, None if nothing does."""
-        for name, resource, used, limit, user in self._limits(spec):
+    def held_back(self, spec: JobSpec, gone: Mapping[str, Amounts] | None = None) -> Reason | None:
+        """Return what a limit says against starting a job with its least tasks, None if nothing does.
+
+        `gone` is what others are about to give back, by queue.
+        """
+        for name, resource, holds, limit, user in self._limits(spec):
+            used = holds - (gone or {}).get(name, {}).get(resource, 0)
             need = sum(role.min_tasks * self.use(role.demand).get(resource, 0) for role in spec.roles)
             if need and used + need > limit:
                 facts: dict[str, Fact] = {

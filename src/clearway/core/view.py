@@ -140,18 +140,19 @@ class View:
     def order_queues(self, now_us: int) -> None:
         """Bring the order up to date where time moves it, and inside queues that have an order of their own.
 
-        The jobs of such a queue share out among them, by its own order, the keys that the policy gives them: seen
-        from other queues nothing changes, but inside the first by its own order stands first.
+        Such a queue stands among the others where its first job by its own order stands by the policy; the jobs
+        behind that one never stand before it.
         """
         if any(order.timed for _, order in self.rules.job_orders):
             self.rekey(now_us)
         for queue in sorted(self._unsorted):
             orders = self.own_orders.get(queue, ())
             mine = [w for cls in self.line.classes.values() if cls.spec.queue == queue for w in cls.jobs.values()]
-            keys = sorted(self.key(w.candidate, now_us) for w in mine)
             mine.sort(key=lambda w: (*(o.key(w.candidate, now_us) for o in orders), w.candidate.submitted_us, w.job))
-            for waiting, key in zip(mine, keys, strict=True):
-                self.line.rekey(waiting, (*key[:-1], key[-1]))
+            place: Key = ()
+            for rank, waiting in enumerate(mine):
+                place = max(place, self.key(waiting.candidate, now_us))
+                self.line.rekey(waiting, (*place, rank) if orders else place)
         self._unsorted.clear()
 
     def set_queue(self, spec: QueueSpec, orders: tuple[Order, ...]) -> None:

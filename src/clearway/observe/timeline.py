@@ -77,6 +77,8 @@ class Timeline:
             ev.NodeAdded: self._node_added, ev.NodeLost: self._node_lost, ev.NodeHeard: self._node_heard,
             ev.NodeDrained: self._node_drained, ev.DevicesChanged: self._devices_changed,
             ev.QueueChanged: self._queue_changed, ev.PolicyChanged: self._policy_changed,
+            ev.HoldAsked: self._hold_asked, ev.ReleaseAsked: self._release_asked, ev.Changed: self._changed,
+            ev.Booked: self._booked, ev.BookingOver: self._booking_over,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -232,6 +234,25 @@ class Timeline:
     def _paused(self, r: ev.Paused) -> None:
         kind = "suspended" if r.paused else "resumed"
         self._event(r.at_us, kind, job=self._jobs[r.job].name, attempt=r.attempt)
+
+    def _hold_asked(self, r: ev.HoldAsked) -> None:
+        self._event(r.at_us, "held", job=self._jobs[r.job].name)
+
+    def _release_asked(self, r: ev.ReleaseAsked) -> None:
+        self._event(r.at_us, "released", job=self._jobs[r.job].name)
+
+    def _changed(self, r: ev.Changed) -> None:
+        track = self._jobs[r.job]
+        track.spec = r.spec
+        self._event(r.at_us, "changed", job=track.name)
+
+    def _booked(self, r: ev.Booked) -> None:
+        nodes = [self._node(node) for node, _ in r.places]
+        start, end = self._face.at(r.booking.from_us), self._face.at(r.booking.to_us)
+        self._event(r.at_us, "booked", booking=r.booking.name, nodes=nodes, start=start, end=end)
+
+    def _booking_over(self, r: ev.BookingOver) -> None:
+        self._event(r.at_us, "booking_over", booking=r.name)
 
     def _reserved(self, r: ev.Reserved) -> None:
         track = self._jobs[r.job]

@@ -201,6 +201,9 @@ def _resource(resource: str, amount: int) -> str:
 def _queue_limit(f: Facts) -> str:
     resource = str(f.reason.get("resource", "gpus"))
     need, used, limit = (_resource(resource, f.number(k)) for k in ("need", "used", "limit"))
+    if f.has("user"):
+        whose = f"user {f.name('user')} holds {used} in queue {f.name('queue')}"
+        return f"needs {need}; {whose} and may hold at most {limit} there (its limit per user)"
     return f"needs {need}; queue {f.name('queue')} holds {used} and may hold at most {limit} (its limit)"
 
 
@@ -231,6 +234,11 @@ def _clearing(_: Facts) -> str:
 
 def _held(f: Facts) -> str:
     return f"is held back by {f.name('by')}" if f.reason.get("by") else "is held back until it is released"
+
+
+def _booked(f: Facts) -> str:
+    times = f" from {f.time('from_us')} to {f.time('to_us')}" if f.has("to_us") else ""
+    return f"has room only where booking {f.name('booking')} keeps it for others{times}"
 
 
 # --- why it started ----------------------------------------------------------------------------------
@@ -354,6 +362,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.NO_VICTIM: _no_victim,
     Code.CLEARING: _clearing,
     Code.HELD: _held,
+    Code.BOOKED: _booked,
     Code.INHERITED: _inherited,
     Code.GROWN: _grown,
     Code.PREEMPTED: _preempted,

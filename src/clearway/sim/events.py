@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.model import values as v
+from clearway.model.asks import Change
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
-from clearway.model.fleet import NodeSpec, QueueSpec
+from clearway.model.fleet import BookingSpec, NodeSpec, QueueSpec
+from clearway.model.ids import JobId
 from clearway.model.machine_words import read_nodes
+from clearway.model.verb_words import read_booking, read_change
 from clearway.model.words import Word, read_words
 
 if TYPE_CHECKING:
@@ -58,10 +61,29 @@ class DrainWish(_Event, frozen=True, tag=True):
 
 
 class JobWish(_Event, frozen=True, tag=True):
-    """`kind` is cancel, suspend or resume."""
+    """`kind` is cancel, suspend, resume, hold, release or requeue."""
 
     kind: str
     job: str
+
+
+class ChangeWish(_Event, frozen=True, tag=True):
+    """A person gives a job other words: `change` names it by the number 0, since its own is not known yet."""
+
+    job: str
+    change: Change
+
+
+class BookWish(_Event, frozen=True, tag=True):
+    """A person makes a booking."""
+
+    booking: BookingSpec
+
+
+class UnbookWish(_Event, frozen=True, tag=True):
+    """A person cancels a booking."""
+
+    booking: str
 
 
 class EndAgain(_Event, frozen=True, tag=True):
@@ -91,7 +113,7 @@ class ClockStep(_Event, frozen=True, tag=True):
 
 Event = (
     NodeFault | SpotNotice | NodesJoin | DevicesFail | DrainWish | JobWish | EndAgain | QueueWish | ControllerFault
-    | ClockStep
+    | ClockStep | ChangeWish | BookWish | UnbookWish
 )  # fmt: skip
 
 
@@ -129,6 +151,23 @@ def _drain(kind: str, at_us: int, value: object) -> Event:
 
 def _job_wish(kind: str, at_us: int, value: object) -> Event:
     return JobWish(at_us, kind, v.name(kind, value))
+
+
+def _change(kind: str, at_us: int, value: object) -> Event:
+    if not isinstance(value, dict):
+        raise InputError(kind, value, "a map of a job and its new words")
+    job = v.name(kind, value.get("job"))
+    return ChangeWish(at_us, job, read_change(JobId(0), {k: x for k, x in value.items() if k != "job"}))
+
+
+def _book(kind: str, at_us: int, value: object) -> Event:
+    if not isinstance(value, dict):
+        raise InputError(kind, value, "the words of a booking")
+    return BookWish(at_us, read_booking(value, seconds=True))
+
+
+def _unbook(kind: str, at_us: int, value: object) -> Event:
+    return UnbookWish(at_us, v.name(kind, value))
 
 
 def _end_again(kind: str, at_us: int, value: object) -> Event:
@@ -169,6 +208,7 @@ _KINDS: dict[str, Callable[[str, int, object], Event]] = {
     "node_lost": _node_fault, "node_ready": _node_fault, "cut_network": _node_fault, "restore_network": _node_fault,
     "remove_node": _node_fault, "spot_notice": _spot_notice, "add_node": _add_node, "devices_unhealthy": _devices,
     "drain": _drain, "undrain": _drain, "cancel": _job_wish, "suspend": _job_wish, "resume": _job_wish,
+    "hold": _job_wish, "release": _job_wish, "requeue": _job_wish, "change": _change, "book": _book, "unbook": _unbook,
     "redeliver_end": _end_again, "kill_controller": _hard, "kill_all": _hard, "start_controller": _start,
     "wall_clock_step": _clock_step,
 }  # fmt: skip

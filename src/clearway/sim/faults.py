@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from clearway.model.asks import Ask, Cancel, ControllerUp, Drain, Resume, SetQueue, Suspend
+from msgspec.structs import replace
+
+from clearway.model.asks import (
+    Ask,
+    Book,
+    Cancel,
+    ControllerUp,
+    Drain,
+    Hold,
+    Release,
+    Requeue,
+    Resume,
+    SetQueue,
+    Suspend,
+    Unbook,
+)
 from clearway.model.events import AttemptEnded, Record, Started, TaskEnded, TaskRef
 from clearway.ports.engine import TaskIsGone
 from clearway.sim.engine import SimEngine
 from clearway.sim.events import (
+    BookWish,
+    ChangeWish,
     ClockStep,
     ControllerFault,
     DevicesFail,
@@ -21,6 +38,7 @@ from clearway.sim.events import (
     NodesJoin,
     QueueWish,
     SpotNotice,
+    UnbookWish,
 )
 
 if TYPE_CHECKING:
@@ -43,7 +61,7 @@ class Script:
         self._journal = journal
         self._rebuild = rebuild
         self._jobs: dict[str, JobId] = {}
-        self._retried: list[JobWish] = []
+        self._retried: list[JobWish | ChangeWish] = []
         self._drained: set[str] = set()
         self._noticed: set[str] = set()
 
@@ -74,8 +92,12 @@ class Script:
             case DrainWish(node=node, drained=drained):
                 (self._drained.add if drained else self._drained.discard)(node)
                 driver.asks.append(Drain(node, drained))
-            case JobWish():
+            case JobWish() | ChangeWish():
                 self._job_wish(event, driver)
+            case BookWish(booking=booking):
+                driver.asks.append(Book(booking))
+            case UnbookWish(booking=name):
+                driver.asks.append(Unbook(name))
             case EndAgain(job=name, attempt=attempt):
                 if name in self._jobs:
                     driver.engine.redeliver(ends_of(self._journal, self._jobs[name], attempt))
@@ -102,13 +124,14 @@ class Script:
         self._noticed.add(node)
         driver.asks.append(Drain(node))
 
-    def _job_wish(self, event: JobWish, driver: Driver) -> None:
+    def _job_wish(self, event: JobWish | ChangeWish, driver: Driver) -> None:
         if event.job in self._jobs:
-            driver.asks.append(_wish(event.kind, self._jobs[event.job]))
+            driver.asks.append(_wish(event, self._jobs[event.job]))
         elif driver.world is None:
             self._retried.append(event)
         else:
-            driver.refused.append((driver.clock.now_us(), f"{event.kind} {event.job}: no such job has entered"))
+            kind = event.kind if isinstance(event, JobWish) else "change"
+            driver.refused.append((driver.clock.now_us(), f"{kind} {event.job}: no such job has entered"))
 
     def _controller_fault(self, kind: str, driver: Driver) -> None:
         if kind == "start_controller":
@@ -142,10 +165,13 @@ _NODE_FAULTS: dict[str, Callable[[SimEngine, str], None]] = {
 }
 
 
-def _wish(kind: str, job: JobId) -> Ask:
-    if kind == "cancel":
-        return Cancel(job)
-    return Suspend(job) if kind == "suspend" else Resume(job)
+_JOB_WISHES: dict[str, Callable[[JobId], Ask]] = {
+    "cancel": Cancel, "suspend": Suspend, "resume": Resume, "hold": Hold, "release": Release, "requeue": Requeue,
+}  # fmt: skip
+
+
+def _wish(event: JobWish | ChangeWish, job: JobId) -> Ask:
+    return replace(event.change, job=job) if isinstance(event, ChangeWish) else _JOB_WISHES[event.kind](job)
 
 
 def ends_of(journal: Sequence[Record], job: JobId, attempt: int | None) -> list[TaskIsGone]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clearway.loop.world import World
-from clearway.model.asks import ControllerUp, SetLimit, SetQueue
+from clearway.model.asks import Book, ControllerUp, SetLimit, SetQueue
 from clearway.model.events import NodeAdded, Record, Refused, Submitted
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import WHOLE
@@ -93,7 +93,7 @@ def drive(
 
 
 def _set_up(scenario: Scenario) -> list[Ask]:
-    return [*map(SetLimit, scenario.limits), *map(SetQueue, scenario.queues)]
+    return [*map(SetLimit, scenario.limits), *map(SetQueue, scenario.queues), *map(Book, scenario.bookings)]
 
 
 def _opening(engine: SimEngine, set_up: Sequence[Ask]) -> list[Ask | Report]:

@@ -9,9 +9,11 @@ from clearway.model import values as v
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.fleet import NodeSpec, PolicySpec
 from clearway.model.machine_words import read_limit, read_nodes
+from clearway.model.verb_words import read_booking
 from clearway.policies.registry import ORDERS, policy_named
 from clearway.sim.batch import NAME_RULE, RESERVED, Batch, Context, read_batch
 from clearway.sim.events import (
+    ChangeWish,
     DevicesFail,
     DrainWish,
     EndAgain,
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-WORDS = frozenset({"title", "policy", "fleet", "queues", "limits", "jobs", "events", "until", "clock", "expect"})
-LATER = ("workflows", "schedules", "services", "load", "searches", "bookings")
+WORDS = frozenset({"title", "policy", "fleet", "queues", "limits", "jobs", "events", "until", "clock", "expect", "bookings"})
+LATER = ("workflows", "schedules", "services", "load", "searches")
 """Keys that are known but not carried out yet: a file that fills one is refused with that rule."""
 
 ORDERS_LATER = frozenset(
@@ -91,13 +93,15 @@ class _Reader:
         events = self._events(book)
         batches = self._batches(Context(book, clock_us, policy.estimate == "oracle"))
         self._check_events(events, nodes, batches)
+        bookings = tuple(read_booking(_map("bookings", x), seconds=True) for x in _list("bookings", raw.get("bookings")))
+        _check_unique("bookings", [booking.name for booking in bookings])
         until_us = v.duration("until", raw["until"]) if raw.get("until") is not None else None
         expect = _map("expect", raw.get("expect") or {})
         _check_expect(expect, "expect")
         title = v.text("title", raw.get("title") or "")
         if self._later:
             raise self._later[0]
-        return Scenario(title, policy, nodes, book.first, limits, batches, events, until_us, clock_us, expect, raw)
+        return Scenario(title, policy, nodes, book.first, limits, batches, events, until_us, clock_us, expect, raw, bookings)
 
     def _hold(self, read: Callable[[], _T]) -> _T | None:
         """Read a part; a word that comes later is kept back until the rest has been looked at."""
@@ -148,7 +152,7 @@ class _Reader:
                     here |= {n.name for n in new}
                 case NodeFault() | SpotNotice() | DevicesFail() | DrainWish() if event.node not in here:
                     raise InputError("events", event.node, "a node that is there then", f"at {event.at_us} us")
-                case JobWish() | EndAgain() if event.job not in jobs and not self._later:
+                case JobWish() | ChangeWish() | EndAgain() if event.job not in jobs and not self._later:
                     raise InputError("events", event.job, "a job of this file", f"at {event.at_us} us")
                 case _:
                     pass

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.model.asks import Refuse
-from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.sim.batch import Arrival, Batch
 from clearway.sim.events import Event
 
@@ -35,6 +35,7 @@ class Scenario(msgspec.Struct, frozen=True, eq=False):
     clock_us: int
     expect: dict[str, Any]
     raw: dict[str, Any]
+    bookings: tuple[BookingSpec, ...] = ()
 
     def arrivals(self) -> Iterator[Arrival]:
         """Yield the jobs by submit, equal ones by their order in the file, but none before what it waits for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clearway.model import events as ev
-from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
@@ -56,8 +56,13 @@ def full_queue() -> QueueSpec:
     )  # fmt: skip
 
 
+def full_booking() -> BookingSpec:
+    """Return a booking that says every word."""
+    return BookingSpec("demo", 5, 9, ("n1",), 2, ("research", "ann"))
+
+
 def every_record() -> list[ev.Record]:
-    """Return one record of every kind, in the order of their definition, a microsecond apart."""
+    """Return one record of every kind, a microsecond apart."""
     reasons = (because(Code.NO_CAPACITY, gpus=4000, models="A100, H100"), because(Code.BEHIND, first="caf\u00e9"))
     cause = because(Code.EXITED, exit_code=137)
     made: list[ev.Record] = [
@@ -84,10 +89,18 @@ def every_record() -> list[ev.Record]:
         ev.JobWaits(21, JOB, reasons),
         ev.Reserved(22, JOB, 99, (GRANT,)),
         ev.Started(23, JOB, 2, (GRANT, ev.Grant(0, 0, NODE)), because(Code.PLACED, nodes="n1")),
+        ev.Resized(23, JOB, 2, because(Code.GROWN, tasks=1), (ev.Grant(1, 5, NODE, (1,), 1000),), (GRANT,)),
         ev.Stopping(24, JOB, 2, End.TIMED_OUT, because(Code.TIME_LIMIT, limit_us=1)),
         ev.Paused(25, JOB, 2, paused=True),
         ev.AttemptEnded(26, JOB, 2, End.PREEMPTED, cause),
         ev.Requeued(27, JOB, 30, cause),
         ev.Ended(28, JOB, State.FAILED, cause),
+        # kinds that came later stand at the end: the lines of old journals keep their places
+        ev.HoldAsked(30, JOB, "ada"),
+        ev.ReleaseAsked(31, JOB, "bob"),
+        ev.RequeueAsked(32, JOB, "ada"),
+        ev.Changed(33, JOB, full_job(), "ada"),
+        ev.Booked(34, full_booking(), ((NODE, -1), (NodeId(4), 2))),
+        ev.BookingOver(35, "demo", "ada"),
     ]
     return made
