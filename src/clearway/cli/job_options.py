@@ -30,11 +30,12 @@ SEARCH_VARIABLES = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "LD_LIB
 def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command one option for each word of a job, in the order of the table."""
     for name in reversed([n for n in JOB_WORDS if n not in _OTHERWISE_GIVEN]):
-        function = _option(name, JOB_WORDS[name])(function)
+        function = word_option(name, JOB_WORDS[name])(function)
     return function
 
 
-def _option(name: str, word: Word) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def word_option(name: str, word: Word) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of a word: a switch, or with a value of its shape."""
     flag = f"--{name.replace('_', '-')}"
     if word.shape == "flag":
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=word.help)

@@ -181,6 +181,8 @@ class _Cycle:
 
         Where jobs may pass one another, what takes nothing that a barring job asks for cannot delay it and may pass.
         """
+        if self.barred is None:
+            return None
         if self.view.rules.backfill != "none" and self.wanted.isdisjoint(self._rows(cls)):
             return None
         return self.barred

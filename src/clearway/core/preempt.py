@@ -66,7 +66,7 @@ class Search:
         self.refusals: list[str] = []
         need = view.queues.least_of(waiting.spec)
         self.taker = Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
-        self.shares = Shares(view.queues, view.fairness, view.rules.time_slice_us)
+        self.shares = Shares(view.queues, view.fairness, view.rules.time_slice_us, bool(view.rules.by_queue))
         self.draft = Draft(view.ledger)
         self.spare: dict[tuple[JobId, int], int] = {}
         self.waiting = waiting
@@ -152,7 +152,7 @@ class Search:
             return True
         if running.spec.queue != self.taker.queue:
             return self.waiting.candidate.yielded_to != running.job
-        mine = self.view.key(self.waiting.candidate, self.now_us)
+        mine = self.view.inner_key(self.waiting.candidate, self.now_us)
         return mine < self.view.standing_if_stopped(running, self.now_us)
 
     def _later(self, running: Running) -> None:

@@ -155,11 +155,12 @@ class Taking(Protocol):
 
 
 class Shares(NamedTuple):
-    """What the causes look at: the queues with their use, and the fair shares."""
+    """What the causes look at: queues with their use, fair shares, the quantum, whether the order goes by shares."""
 
     queues: Queues
     fairness: Fairness
     time_slice_us: int | None
+    fair_order: bool
 
 
 class Rules(NamedTuple):

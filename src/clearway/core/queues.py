@@ -28,7 +28,7 @@ class Queues:
         self.slots: dict[str, int] = {}
         self.asked: dict[str, Amounts] = {"default": {}}
         self.revision = 0
-        self.any_guarantee = self.any_per_user = False
+        self.any_guarantee = self.any_per_user = self.any_limit = False
         self.used_by: dict[tuple[str, str], Amounts] = {}
         """What each user holds in a queue and below it, where some queue limits that."""
         self._children: dict[str, list[str]] | None = None
@@ -43,6 +43,7 @@ class Queues:
         self.asked.setdefault(spec.name, {})
         self.revision += 1
         self.any_guarantee = any(one.guarantee for one in self.specs.values())
+        self.any_limit = any(one.limit or one.limit_per_user for one in self.specs.values())
         self.any_per_user = any(one.limit_per_user for one in self.specs.values())
         self._children = None
         self._chains.clear()
@@ -215,6 +216,8 @@ class Queues:
 
         `gone` is what others are about to give back, by queue.
         """
+        if not self.any_limit and not spec.uses:
+            return None
         for name, resource, holds, limit, user in self._limits(spec):
             used = holds - (gone or {}).get(name, {}).get(resource, 0)
             need = sum(role.min_tasks * self.use(role.demand).get(resource, 0) for role in spec.roles)

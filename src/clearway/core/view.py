@@ -187,7 +187,14 @@ class View:
         """Return what would order a running job if it were stopped now and waited again, by its own words alone."""
         one = running.candidate
         served = one.served_us + now_us - running.started_us
-        return self.key(one._replace(priority=running.priority, served_us=served), now_us)
+        return self.inner_key(one._replace(priority=running.priority, served_us=served), now_us)
+
+    def inner_key(self, one: Candidate, now_us: int) -> Key:
+        """Return what orders a job among those of its queue: the queue's own orders where it has some."""
+        orders = self.own_orders.get(one.spec.queue)
+        if not orders:
+            return self.key(one, now_us)
+        return (*(order.key(one, now_us) for order in orders), one.submitted_us, one.job)
 
     def class_of(self, waiting: Waiting) -> ClassId:
         """Return the class that a job belongs to; a class seen for the first time gets the next number."""
@@ -311,7 +318,8 @@ class View:
         if held is None:
             return None
         self.queues.count_held(spec, [held], -1)
-        self.changed_limits.update(self.queues.chain(spec.queue))
+        if self.queues.any_limit:
+            self.changed_limits.update(self.queues.chain(spec.queue))
         if job not in self.ledger.holdings:
             if spec.uses:
                 self.queues.count_slots(spec.uses, -1)
