@@ -38,7 +38,9 @@ def main() -> int:
 
 
 def _shown(value: object) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.2f}" if abs(value) >= 1 else f"{value:.3g}"
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def test_priority_queue_and_time_limit_are_set(product: Product) -> None:
     running = product.run("sleep", "60", words=("--gpus", "2"))
     until(lambda: state(product, running) == "running")
     job = product.run("sleep", "60", words=("--gpus", "2"))
-    assert document(product, "set", "priority", job, "7")["priority"] == 7
+    assert document(product, "set", "priority", running, "7")["priority"] == 7
     assert "priority is -3" in product("set", "priority", job, "-3").out
     assert product("queue", "set", "night").code == 0
     assert product("set", "queue", running, "night").code == faults.CONFLICT

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from clearway.core.bookings import Kept
     from clearway.core.draft import Draft
     from clearway.core.line import Key, WaitClass, Waiting
+    from clearway.core.resources import Needs
     from clearway.core.view import View
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
@@ -65,6 +66,7 @@ class Promises:
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
         self._table: Table | None = None
         self._any_started = False
+        self._left: dict[tuple[JobId, NodeId], list[int]] = {}
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
         self._asking: JobSpec | None = None
@@ -95,10 +97,12 @@ class Promises:
     def give_up(self, job: JobId) -> None:
         """Keep nothing for a job any more that was cleared for it and did not do."""
         self.active = [one for one in self.active if not (one.promise.job == job and one.promise.held)]
+        self._left.clear()
 
     def hold(self, cls: WaitClass, waiting: Waiting, key: Key, grants: tuple[Grant, ...]) -> None:
         """Keep a place for a job while those who stand there are stopped."""
         self.active.insert(0, Active(Reservation(waiting.job, self.now_us, grants, held=True), cls, waiting, key))
+        self._left.clear()
 
     def _due(self, waiting: Waiting, key: Key) -> list[Active]:
         """Return the promises that a job must not touch: due before its end, and not made to a weaker job."""
@@ -143,6 +147,46 @@ class Promises:
             return stand and self._leaves_booked(node, self.end_us(waiting))
 
         return allowed
+
+    def tight(self, cls: WaitClass, waiting: Waiting, key: Key) -> NDArray[np.bool_] | None:
+        """Return the nodes where promises leave too little for any task of a job, None where there are none.
+
+        It saves looking closely at places that the guard would refuse. What is left on a node is worked out once and
+        kept until something starts. Bookings may override promises: then the guard alone decides.
+        """
+        if self.view.bookings:
+            return None
+        needs = [self.view.ledger.needs_of(role.demand) for role in cls.spec.roles]
+        full = [
+            node
+            for one in self._due(waiting, key)
+            for node in dict.fromkeys(grant.node for grant in one.promise.grants)
+            if all(self._too_little(one, node, need) for need in needs)
+        ]
+        if not full:
+            return None
+        mask = np.zeros(self.view.ledger.count, np.bool_)
+        mask[full] = True
+        return mask
+
+    def _too_little(self, one: Active, node: NodeId, needs: Needs) -> bool:
+        left = self._left.get((one.promise.job, node))
+        if left is None:
+            left = self._left[one.promise.job, node] = self._left_at(node, one.promise.start_us)
+        return any(left[row] < amount for row, amount in needs)
+
+    def _left_at(self, node: NodeId, moment_us: int) -> list[int]:
+        """Return what is free of each resource of a node at a moment beside all that is promised there then."""
+        mark = self.draft.mark()
+        self._free_until(node, moment_us)
+        for one in self.active:
+            if one.promise.start_us <= moment_us < one.promise.start_us + one.waiting.estimate_us:
+                for grant in one.promise.grants:
+                    if grant.node == node:
+                        self._take_again(node, one.cls, grant.role)
+        left = [int(free[node]) for free in self.view.ledger.free]
+        self.draft.undo(mark)
+        return left
 
     def own(self, waiting: Waiting, node: NodeId) -> list[Kept]:
         """Return the bookings that last now, that a job is for, and that keep enough of a node for one of its tasks."""
@@ -278,6 +322,7 @@ class Promises:
     def started(self, job: JobId) -> None:
         """Take note of a start in this cycle: what was worked out about later moments no longer holds."""
         self._table = None
+        self._left.clear()
         self._any_started = True
         if self.active:
             self.active = [one for one in self.active if one.promise.job != job]
@@ -326,6 +371,7 @@ class Promises:
         if promise is None:
             return False
         self.active.append(Active(promise, cls, waiting, key))
+        self._left.clear()
         return True
 
     def _keep_or_make(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:

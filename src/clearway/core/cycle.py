@@ -22,6 +22,7 @@ from clearway.core.grow import grow
 from clearway.core.hopeless import hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, either, place
+from clearway.core.places import NONE
 from clearway.core.preempt import Clearing, Search
 from clearway.core.resources import GPUS
 from clearway.model.events import ClassWaits, Decided, Resized, Started, Stopping
@@ -170,7 +171,10 @@ class _Cycle:
             barred = barred.copy()
             barred[mine] = False
         barred = either(barred, self.promises.shut(waiting))
-        return place(self.view, cls, waiting, self.draft, barred, self._allowed(waiting, key))
+        if not self.promises.binding(waiting, key):
+            return place(self.view, cls, waiting, self.draft, barred, anywhere)
+        barred = either(barred, self.promises.tight(cls, waiting, key))
+        return place(self.view, cls, waiting, self.draft, barred, self.promises.guard(waiting, key))
 
     def _allowed(self, waiting: Waiting, key: Key) -> Allowed:
         """Return the check that a place touches nothing that is promised to others."""
@@ -350,6 +354,10 @@ class _Cycle:
         """Return whether a job that found no place would find one if nobody were owed anything."""
         if self.barred is None and not self.promises.binding(waiting, key):
             return False
+        roles = cls.spec.roles
+        if len(roles) == 1 and roles[0].min_tasks == 1 and waiting.spec.pin is None:
+            cls.places[0].refresh()
+            return cls.places[0].best() != NONE
         mark = self.draft.mark()
         held = place(self.view, cls, waiting, self.draft, None, anywhere)
         self.draft.undo(mark)

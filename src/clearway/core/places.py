@@ -112,6 +112,10 @@ class Places:
         return fits
 
     def _rescore(self, rows: NDArray[np.int64]) -> None:
+        if self.ledger.count == 1:
+            # nothing to compare with
+            self.key[rows] = np.where(self.room(rows), 0, NONE)
+            return
         total: NDArray[np.int64] | None = None
         for weight, rule in self.rules.scores:
             part = rule.score(self.demand, self.ledger, rows)
