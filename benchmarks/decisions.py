@@ -79,7 +79,7 @@ for _key in ("p99_ms_100k_waiting", "p50_ms_100k_waiting", "step_p99_ms_100k_wai
 
 
 def run(args: Namespace) -> dict[str, Any]:
-    """Measure; `--only PART` leaves the other parts out. `live_waiting` runs only if it is named: it takes hours."""
+    """Measure; `--only PART` leaves the other parts out. `live_waiting` runs only if it is named: it takes long."""
     parts: dict[str, Callable[[dict[str, Any]], None]] = {
         "decisions": lambda found: _rates(found, "decisions_per_s", CoreRig),
         "steps": lambda found: _rates(found, "steps_per_s", LoopRig),

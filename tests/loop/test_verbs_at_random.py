@@ -14,10 +14,10 @@ from clearway.model.fleet import BookingSpec, PolicySpec, QueueSpec
 from clearway.model.states import State
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import Bench, job, node
-from tests.loop.town import reasons
+from tests.loop.town import decided, reasons
 
 if TYPE_CHECKING:
-    from clearway.loop.world import Step
+    from clearway.loop.world import Step, World
     from clearway.model.asks import Ask
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
@@ -31,9 +31,21 @@ POLICIES = (
 )
 
 
-def done(step: Step) -> list[ev.Record]:
-    """Return what a step does to jobs; promises are looked at anew in a rebuilt world, in this one when something moves."""
-    return [record for record in step.records if not isinstance(record, ev.ClassWaits | ev.Reserved)]
+def standing(world: World) -> object:
+    """Return all that what people asked has left in a world."""
+    view = world.state.view
+    jobs = {e.id: (e.state, e.cls, e.reasons, e.spec, e.holder, e.held, e.heir) for e in world.jobs.values()}
+    line = {number: sorted(cls.jobs) for number, cls in view.line.classes.items() if cls.jobs}
+    by_user = {key: {k: v for k, v in use.items() if v} for key, use in view.queues.used_by.items()}
+    return jobs, line, view.bookings.kept, {key: use for key, use in by_user.items() if use}, view.queues.specs
+
+
+def rebuilt(bench: Bench) -> None:
+    """A world made from the journal stands as this one; with nothing promised it decides the same at once."""
+    other = bench.rebuilt()
+    assert standing(other) == standing(bench.world)
+    if bench.world.policy.backfill == "none":
+        assert decided(other.step([], bench.now_us)) == decided(bench.step())
 
 
 class Crowd:
@@ -61,8 +73,8 @@ class Crowd:
         if kind == "queue":
             return Change(number, ("queue",), queue=self.rng.choice(["default", "x", "lab"]))
         if kind == "limit":
-            return Change(number, ("time_limit",), time_limit_us=self.rng.choice([None, 5, 30, 60])
-                          and self.rng.randint(1, 60) * SECOND_US)
+            limit = self.rng.choice([None, self.rng.randint(1, 60) * SECOND_US])
+            return Change(number, ("time_limit",), time_limit_us=limit)
         return {"hold": Hold, "release": Release, "cancel": Cancel, "requeue": Requeue}[kind](number)  # type: ignore[no-any-return]
 
     def other(self, kind: str) -> Ask:
@@ -135,7 +147,7 @@ class Crowd:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["none", "easy", "conservative", "fair"])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_whatever_people_ask(seed: int, policy: PolicySpec) -> None:
     crowd = Crowd(seed, policy)
     bench = crowd.bench
@@ -148,5 +160,4 @@ def test_whatever_people_ask(seed: int, policy: PolicySpec) -> None:
         else:
             crowd.look(bench.pass_s(crowd.rng.randint(1, 20)))
         if crowd.rng.random() < 0.1:
-            other = bench.rebuilt()
-            assert done(other.step([], bench.now_us)) == done(bench.step())
+            rebuilt(bench)

@@ -92,7 +92,7 @@ def wake(view: View) -> None:
     if view.ledger.gained:
         view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger)
     if view.victims_changed and view.rules.preempt:
-        view.line.wake_without_room()
+        view.line.wake_without_room(view.may_take)
         if view.bookings:
             view.line.wake_passed_over()
 

@@ -14,7 +14,7 @@ from clearway.core.sorted import Ordered
 from clearway.model.ids import ClassId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -264,10 +264,10 @@ class Line:
             if cls.mode == Mode.LIMITED and not names.isdisjoint(cls.limited_by):
                 self.wake(cls)
 
-    def wake_without_room(self) -> None:
-        """Wake the classes that wait for room: who could be stopped for them has changed."""
+    def wake_without_room(self, may_take: Callable[[WaitClass], bool]) -> None:
+        """Wake the classes that wait for room and might stop someone: who could be stopped has changed."""
         for cls in self.classes.values():
-            if cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and cls.entries:
+            if cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and cls.entries and may_take(cls):
                 self.wake(cls)
 
     def wake_passed_over(self) -> list[WaitClass]:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sortedcontainers import SortedList
+
 from clearway.core.bookings import Bookings
 from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
 from clearway.core.places import Places
 from clearway.core.profile import Ends
+from clearway.core.protocols import Shares, Taker
 from clearway.core.queues import Queues
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ class View:
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.reservations: dict[JobId, Reservation] = {}
         self.running: dict[JobId, Running] = {}
+        self.lowest: dict[str, SortedList[int]] = {}
         self.elastic: set[JobId] = set()
         self.places: dict[Demand, Places] = {}
         self.changed_limits: set[str] = set()
@@ -294,9 +298,35 @@ class View:
     def run(self, running: Running) -> None:
         """Take note of a job that runs, for those who may ask it to stop."""
         self.running[running.job] = running
+        if running.spec.preemptible:
+            self.lowest.setdefault(running.spec.queue, SortedList()).add(running.priority)
         if any(role.min_tasks < role.tasks for role in running.spec.roles):
             self.elastic.add(running.job)
         self.victims_changed = True
+
+    def reprioritise(self, job: JobId, priority: int) -> None:
+        """Treat a running job by another priority from now on."""
+        running = self.running[job]
+        if running.spec.preemptible:
+            self.lowest[running.spec.queue].remove(running.priority)
+            self.lowest[running.spec.queue].add(priority)
+        running.priority = priority
+        self.victims_changed = True
+
+    def taker(self, waiting: Waiting) -> Taker:
+        """Return a waiting job as one who may stop others."""
+        need = self.queues.least_of(waiting.spec)
+        return Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
+
+    def shares(self) -> Shares:
+        """Return what the causes of preemption look at."""
+        rules = self.rules
+        return Shares(self.queues, self.fairness, rules.time_slice_us, bool(rules.by_queue), self.lowest)
+
+    def may_take(self, cls: WaitClass) -> bool:
+        """Return whether some cause might let the first job of a class stop somebody."""
+        taker, shares = self.taker(cls.jobs[cls.entries[0][1]]), self.shares()
+        return any(not rule.refusal(taker, shares) for rule in self.rules.preempt)
 
     def more(self, job: JobId, spec: JobSpec, held: Sequence[Held]) -> None:
         """Count further grants of a running job, unless the cycle that decided it did so already."""
@@ -325,7 +355,9 @@ class View:
                 self.queues.count_slots(spec.uses, -1)
                 self.changed_limits.update(spec.uses)
             self.ends.remove(job)
-            self.running.pop(job, None)
+            gone = self.running.pop(job, None)
+            if gone is not None and gone.spec.preemptible:
+                self.lowest[gone.spec.queue].remove(gone.priority)
             self.elastic.discard(job)
         else:
             self.ends.rewrite(job)
