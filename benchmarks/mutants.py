@@ -45,6 +45,7 @@ AT_ONCE = 2
 PATIENCE = 3  # a run that takes so many times as long as without a fault has been caught in a circle
 START_S = 20  # and so much more, for a machine that is busy
 MEMORY_BYTES = 4 << 30
+SHOWN = 160  # a fault is named by so many letters
 
 KEYS = {
     "mutants": "faults that were tried",
@@ -83,12 +84,12 @@ class Mutant(NamedTuple):
 # --- faults --------------------------------------------------------------------------------------
 
 
-def every_mutant() -> list[Mutant]:
-    """Return all faults there are, in the order of files and lines."""
+def every_mutant(root: Path) -> list[Mutant]:
+    """Return all faults that a copy of the project may have, in the order of files."""
     found = []
     for room in ROOMS:
-        for path in sorted((ROOT / "src" / "clearway" / room).rglob("*.py")):
-            short = str(path.relative_to(ROOT))
+        for path in sorted((root / "src" / "clearway" / room).rglob("*.py")):
+            short = str(path.relative_to(root))
             found += [Mutant(short, *rest) for rest in _faults(ast.parse(path.read_text()))]
     return found
 
@@ -99,10 +100,15 @@ def _faults(tree: ast.Module) -> Iterator[tuple[int, str, int, str]]:
         if id(node) in spared:
             continue
         for kind in _kinds(node):
-            changed = copy.deepcopy(node)
-            _change(changed, kind)
-            after = "nothing" if kind == "drop" else ast.unparse(changed)
-            yield number, kind, getattr(node, "lineno", 0), f"{ast.unparse(node)} -> {after}".replace("\n", " ")[:160]
+            yield number, kind, getattr(node, "lineno", 0), _said(node, kind).replace("\n", " ")[:SHOWN]
+
+
+def _said(node: ast.AST, kind: str) -> str:
+    if isinstance(node, ast.If):
+        return f"if {ast.unparse(node.test)} -> {kind}"
+    changed = copy.deepcopy(node)
+    _change(changed, kind)
+    return f"{ast.unparse(node)} -> {'nothing' if kind == 'drop' else ast.unparse(changed)}"
 
 
 def _spared(tree: ast.Module) -> set[int]:
@@ -236,13 +242,14 @@ def _less_memory() -> None:
 
 def run(args: Namespace) -> dict[str, Any]:
     """Try a sample of all faults."""
-    every = every_mutant()
-    chosen = random.Random(args.seed).sample(every, min(args.sample, len(every)))
-    kept = Kept(ROOT / "out" / f"mutants-{args.seed}.jsonl")
     with tempfile.TemporaryDirectory() as folder:
+        made = [Copy(Path(folder) / str(number)) for number in range(AT_ONCE)]
+        every = every_mutant(made[0].root)
+        chosen = random.Random(args.seed).sample(every, min(args.sample, len(every)))
+        kept = Kept(ROOT / "out" / f"mutants-{args.seed}.jsonl", made[0].root)
         copies: SimpleQueue[Copy] = SimpleQueue()
-        for number in range(AT_ONCE):
-            copies.put(Copy(Path(folder) / str(number)))
+        for one in made:
+            copies.put(one)
         patience_s = _usual_s(copies) * PATIENCE + START_S
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(lambda mutant: _try(mutant, copies, kept, patience_s), chosen))
@@ -283,18 +290,19 @@ def _try(mutant: Mutant, copies: SimpleQueue[Copy], kept: Kept, patience_s: floa
 class Kept:
     """What was found out before about the same faults in the same files by the same tests."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, root: Path) -> None:
         path.parent.mkdir(exist_ok=True)
-        self._path = path
+        self._path, self._root = path, root
         self._digests: dict[str, str] = {}
-        self._tests = _digest(*(p for t in TESTS for p in sorted([ROOT / t, *(ROOT / t).rglob("*.py")]) if p.is_file()))
+        named = [file for test in TESTS for file in (root / test, *sorted((root / test).rglob("*.py")))]
+        self._tests = _digest(*(file for file in named if file.is_file()))
         lines = path.read_text().splitlines() if path.exists() else []
         self.survived: dict[str, bool] = {one["key"]: one["survived"] for one in map(json.loads, lines)}
 
     def key(self, mutant: Mutant) -> str:
         """Return what names a fault as long as neither its file nor the tests change."""
         if mutant.file not in self._digests:
-            self._digests[mutant.file] = _digest(ROOT / mutant.file)
+            self._digests[mutant.file] = _digest(self._root / mutant.file)
         return f"{mutant.file} {mutant.node} {mutant.kind} {self._digests[mutant.file]} {self._tests}"
 
     def add(self, mutant: Mutant, *, survived: bool) -> None:

@@ -81,10 +81,9 @@ def _map(name: str, texts: Iterable[str], *, numbers: bool) -> dict[str, object]
 
 
 def _nested(name: str, text: str) -> object:
-    from clearway.cli.yaml_files import parse
+    from clearway.config.yaml_file import parse_yaml
 
-    documents = parse(text, f"--{name}")
-    return documents[0] if documents else None
+    return parse_yaml(text, f"--{name}")
 
 
 def at_this_place(words: dict[str, Any]) -> dict[str, Any]:

@@ -55,10 +55,9 @@ def _typed(name: str, word: Word, value: Any) -> object:  # noqa: ANN401 - whate
     if word.shape == "names":
         return [part for text in value for part in text.split(",")]
     if word.shape == "nested":
-        from clearway.cli.yaml_files import parse
+        from clearway.config.yaml_file import parse_yaml
 
-        documents = parse(value, f"--{name}")
-        return documents[0] if documents else None
+        return parse_yaml(value, f"--{name}")
     return number_or_text(value) if word.shape == "number" else value
 
 

@@ -47,7 +47,7 @@ BLOCKING = (Mode.NO_ROOM, Mode.PASSED_OVER)
 class Waiting:
     """One waiting job. `key` orders it; `attempt` is the number of its last attempt, 0 if none."""
 
-    __slots__ = ("attempt", "candidate", "cls", "estimate_us", "job", "key", "spec")
+    __slots__ = ("attempt", "candidate", "cls", "estimate_us", "job", "key", "spec", "started")
 
     def __init__(self, candidate: Candidate, attempt: int) -> None:
         """Describe the job; `key` and `cls` are set when it joins."""
@@ -55,6 +55,7 @@ class Waiting:
         self.job, self.spec = candidate.job, candidate.spec
         self.estimate_us = UNKNOWN_US if candidate.estimate_us is None else candidate.estimate_us
         self.key: Key = ()
+        self.started = False
         self.cls = ClassId(-1)
 
 
@@ -216,6 +217,11 @@ class Line:
             heads.remove((before[0], cls.id))
         if now is not None:
             heads.add((now[0], cls.id))
+
+    def find(self, job: JobId) -> Waiting | None:
+        """Return a job if it stands in the line."""
+        number = self._class_of.get(job)
+        return None if number is None else self.classes[number].jobs[job]
 
     def member(self, job: JobId) -> Waiting:
         """Return a job that stands in the line."""

@@ -9,7 +9,7 @@ from clearway.model.fleet import LimitSpec, QueueSpec
 from clearway.model.reasons import Code, Fact, Reason, because
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clearway.core.ledger import Held
     from clearway.model.job import Demand, JobSpec, Role
@@ -111,10 +111,21 @@ class Queues:
 
     def ask(self, spec: JobSpec, sign: int) -> None:
         """Count (or take away) what a waiting job wants, at its own queue."""
+        self.revision += 1
+        self._ask(spec, sign)
+
+    def start(self, spec: JobSpec, held: Sequence[Held]) -> None:
+        """Count what a waiting job wanted as held: what its queue wants together stays, if it got all its tasks."""
+        before = self.revision
+        self._ask(spec, -1)
+        self.count_held(spec, held, 1)
+        if len(held) == sum(role.tasks for role in spec.roles):
+            self.revision = before
+
+    def _ask(self, spec: JobSpec, sign: int) -> None:
         asked = self.asked[spec.queue]
         for resource, amount in self.total(spec.roles):
             asked[resource] = asked.get(resource, 0) + sign * amount
-        self.revision += 1
 
     def total(self, roles: tuple[Role, ...]) -> tuple[tuple[str, int], ...]:
         """Return what all tasks of a job count against its queues; worked out once for equal roles."""

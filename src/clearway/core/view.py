@@ -168,20 +168,24 @@ class View:
             queues.count_held(running.spec, self.ledger.holdings[running.job], 1)
         for cls in self.line.classes.values():
             for waiting in cls.jobs.values():
-                queues.ask(waiting.spec, 1)
+                if not waiting.started:
+                    queues.ask(waiting.spec, 1)
         self.own_orders.pop(spec.name, None)
         if orders:
             self.own_orders[spec.name] = orders
         self._unsorted.add(spec.name)
         self.victims_changed = True
 
-    def turn_key(self, cls: WaitClass, waiting: Waiting) -> Key:
-        """Return what orders a job among all at this moment: claims inside a guarantee first, then the orders."""
+    def turn_key(self, cls: WaitClass, waiting: Waiting, *, alone: bool = False) -> Key:
+        """Return what orders a job among all at this moment: claims inside a guarantee first, then the orders.
+
+        `alone`: only jobs of its queue are compared, so that the queue's position does not matter.
+        """
         rules = self.rules
         claim = 1
         if self.queues.any_guarantee:
             claim = 0 if self.queues.guaranteed(cls.spec.queue, self.queues.least_of(cls.spec)) else 1
-        if not rules.by_queue:
+        if not rules.by_queue or alone:
             return (claim, *waiting.key)
         position = self.fairness.position(cls.spec.queue)
         parts = [position if i in rules.by_queue else part for i, part in enumerate(waiting.key)]
@@ -274,7 +278,8 @@ class View:
         """Take a job out of the line, if it is in it."""
         waiting = self.line.leave(job)
         if waiting is not None:
-            self.queues.ask(waiting.spec, -1)
+            if not waiting.started:
+                self.queues.ask(waiting.spec, -1)
             if waiting.spec.queue in self.own_orders:
                 self._unsorted.add(waiting.spec.queue)
 
@@ -290,7 +295,12 @@ class View:
     def count_start(self, job: JobId, spec: JobSpec, held: Sequence[Held], now_us: int) -> None:
         """Count grants that are taken in the books as a job's: its queues, shared limits and expected end."""
         self.ledger.register(job, held)
-        self.queues.count_held(spec, held, 1)
+        waiting = self.line.find(job)
+        if waiting is None:
+            self.queues.count_held(spec, held, 1)
+        else:
+            waiting.started = True
+            self.queues.start(spec, held)
         if spec.uses:
             self.queues.count_slots(spec.uses, 1)
         self.ends.add(job, held, now_us, spec.estimate_us)
