@@ -18,7 +18,6 @@ from clearway.core.devices import pick
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
 from clearway.core.profile import NEVER, Table
-from clearway.core.resources import GPUS
 from clearway.core.view import Reservation
 from clearway.model.events import Reserved
 from clearway.model.ids import NodeId
@@ -91,6 +90,10 @@ class Promises:
         return any(
             one.promise.job == job and one.promise.held and self._still_clearing(one.promise) for one in self.active
         )
+
+    def made_to(self, job: JobId) -> Reservation | None:
+        """Return what a job is promised in this cycle."""
+        return next((one.promise for one in self.active if one.promise.job == job), None)
 
     def give_up(self, job: JobId) -> None:
         """Keep nothing for a job any more that was cleared for it and did not do."""

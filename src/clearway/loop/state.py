@@ -111,6 +111,7 @@ class WorldState:
         for job in record.after:
             if self.over.get(job) != State.SUCCEEDED:
                 entry.after.add(job)
+            if job not in self.over:
                 self.dependents.setdefault(job, []).append(record.job)
         self.inherit(record.job, record.at_us)  # those of its batch that wait for it may have come first
         for upstream in self._outranked(entry):
@@ -151,6 +152,15 @@ class WorldState:
     def _policy_changed(self, record: ev.PolicyChanged) -> None:
         self.policy = record.policy
         self.view.set_rules(rules_for(record.policy), record.at_us)
+        for entry in self.jobs.values():
+            if entry.cls is not None:
+                self.view.change(self.waiting(entry), record.at_us)
+            elif entry.id in self.view.running:
+                self.view.reprioritise(entry.id, self.priority(entry))
+        if record.policy.reservation_timeout_us is not None:
+            for promise in self.view.reservations.values():
+                due = max(promise.start_us, record.at_us) + record.policy.reservation_timeout_us
+                self.timers.add(Timer(due, Due.PROMISE, promise.job))
         self._time_leases()
 
     def _time_leases(self) -> None:
@@ -239,6 +249,13 @@ class WorldState:
             for key, grant in list(entry.held.items()):
                 if grant.node == node:
                     self._free(entry, key)
+                    if key in entry.leaving:
+                        self._left(entry, key)
+
+    def _left(self, entry: JobEntry, key: tuple[int, int]) -> None:
+        """Forget a task that was told to go and is gone: the attempt goes on without it."""
+        entry.leaving.discard(key)
+        entry.grants = tuple(grant for grant in entry.grants if (grant.role, grant.index) != key)
 
     def _free(self, entry: JobEntry, key: tuple[int, int]) -> None:
         del entry.held[key]
@@ -276,9 +293,8 @@ class WorldState:
         key = (record.task.role, record.task.index)
         if key in entry.leaving:
             # it was told to go: how it went says nothing about the attempt
-            entry.leaving.discard(key)
-            entry.grants = tuple(grant for grant in entry.grants if (grant.role, grant.index) != key)
             self._free(entry, key)
+            self._left(entry, key)
             return
         entry.exit_codes[key] = record.exit_code
         if entry.id in self.view.running:

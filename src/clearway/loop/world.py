@@ -55,6 +55,7 @@ class World:
         self._records: list[Record] = []
         self._actions: list[Action] = []
         self.now_us = 0
+        self._victim_us = 0
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -106,9 +107,22 @@ class World:
                 for one in held:
                     for resource, amount in queues.use(one.demand).items():
                         mine[resource] = mine.get(resource, 0) + amount
-        wrong = queues.validate(live)
+        wrong = queues.validate(live) + queues.validate_users(self._live_by_user())
         if wrong:
             raise LedgerError("; ".join(wrong))
+
+    def _live_by_user(self) -> dict[tuple[str, str], dict[str, int]]:
+        """Return what each user holds in each queue and below it, from the live grants."""
+        found: dict[tuple[str, str], dict[str, int]] = {}
+        queues = self.state.view.queues
+        for job, held in self.ledger.holdings.items() if queues.any_per_user else ():
+            spec = self.jobs[job].spec
+            for name in queues.chain(spec.queue):
+                mine = found.setdefault((name, spec.user), {})
+                for one in held:
+                    for resource, amount in queues.use(one.demand).items():
+                        mine[resource] = mine.get(resource, 0) + amount
+        return found
 
     # --- changing ------------------------------------------------------------------------------
 
@@ -215,7 +229,8 @@ class World:
         view.promises_changed = view.victims_changed = False
         for record in plan.records:
             self.emit(record)
-        if plan.next_us is not None:
+        if plan.next_us is not None and not self.now_us < self._victim_us <= plan.next_us:
+            self._victim_us = plan.next_us
             self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))
 
     # --- used by the parts of the loop -----------------------------------------------------------
