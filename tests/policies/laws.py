@@ -134,7 +134,9 @@ class Laws:
 
     def _within(self, taker: JobEntry, other: str) -> bool:
         need = sum(role.min_tasks * role.demand.milli_gpus for role in taker.spec.roles)
-        stated = {q: dict(self.world.queues[q].guarantee).get("gpus") for q in self._below_shared(taker.spec.queue, other)}
+        stated = {
+            q: dict(self.world.queues[q].guarantee).get("gpus") for q in self._below_shared(taker.spec.queue, other)
+        }
         verdicts = [self._used(q, taker)["gpus"] + need <= most for q, most in stated.items() if most is not None]
         return bool(verdicts) and all(verdicts)
 

@@ -68,9 +68,11 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
 
 
 def policy_of(settings: Settings) -> PolicySpec:
-    """Return the policy that settings name. Raises InputError where its words name no rule."""
+    """Return the policy that settings name. Raises InputError where its words name no rule, or one of replays only."""
     if isinstance(settings.policy, str):
         return policy_named(settings.policy)
+    if settings.policy.estimate == "oracle":
+        raise InputError("estimate", "oracle", "user: only a replay knows how long a job really runs", "policy")
     rules_for(settings.policy)
     return settings.policy
 

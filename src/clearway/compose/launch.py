@@ -41,7 +41,7 @@ def ensure_running(home: Path | None = None, options: Mapping[str, object] | Non
     However many processes do this at once, one controller results. Raises ControllerError, with the last lines of
     its log, where it dies or does not answer.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     if (running := answering(where)) is not None:
         return running
     make_home(where)
@@ -54,7 +54,7 @@ def start(home: Path | None = None, options: Mapping[str, object] | None = None,
 
     `options` are settings, as in clearway.yaml. Raises ConflictError where one runs.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     make_home(where)
     with _alone(where):
         if (running := read_running(where)) is not None:
@@ -73,7 +73,7 @@ def stop(home: Path | None = None, timeout_s: float = STOP_S) -> bool:
 
     Raises ControllerError where it is still there after `timeout_s` seconds.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     running = read_running(where)
     if running is None:
         return False
@@ -89,7 +89,7 @@ def stop(home: Path | None = None, timeout_s: float = STOP_S) -> bool:
 
 def status(home: Path | None = None) -> dict[str, Any]:
     """Return who runs in a home: `running`, `home`, and where one runs `pid`, `socket`, `listen`, `version`."""
-    where = home or home_dir()
+    where = home_dir(home)
     running = read_running(where)
     told = {} if running is None else {k: v for k, v in running._asdict().items() if k != "started"}
     return {"running": running is not None, "home": str(where), **told}

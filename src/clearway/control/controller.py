@@ -152,7 +152,8 @@ class Controller:
             self._close(Health("stopped", "the controller was stopped"))
         except BaseException as error:
             self._failure = error
-            LOG.critical("the controller has failed and stops", exc_info=error)
+            expected = isinstance(error, ClearwayError)  # its sentence says all; anything else is a defect
+            LOG.critical("the controller stops: %s", error, exc_info=None if expected else error)
             self._close(Health("failed", f"the controller has failed: {error!r}"))
             raise
         finally:

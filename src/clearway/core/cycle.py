@@ -165,6 +165,8 @@ class _Cycle:
     def _take_turn(self, cls: WaitClass, position: int, key: Key) -> int | None:
         """Start the job whose turn it is, or see to what it is owed; return the class's next position in this cycle."""
         waiting = cls.jobs[cls.entries[position][1]]
+        if waiting.job in self.started:
+            return None  # a class that was given another chance may have two turns
         limit = self.view.queues.held_back(waiting.spec)
         if limit is not None:
             if not self._clear_limit(cls, waiting, key, limit):

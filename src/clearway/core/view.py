@@ -280,6 +280,13 @@ class View:
             self._unsorted.add(old.spec.queue)
         self.line.wake(self.line.classes[old.cls])
 
+    def forget(self) -> None:
+        """Forget classes that have long been empty, and candidates of demands that nobody has any more."""
+        if self.line.forget():
+            kept = {role.demand for cls in self.line.classes.values() for role in cls.spec.roles}
+            kept |= {role.demand for job in self.elastic for role in self.running[job].spec.roles}
+            self.places = {demand: places for demand, places in self.places.items() if demand in kept}
+
     def leave(self, job: JobId) -> None:
         """Take a job out of the line, if it is in it."""
         waiting = self.line.leave(job)
@@ -288,6 +295,7 @@ class View:
                 self.queues.ask(waiting.spec, -1)
             if waiting.spec.queue in self.own_orders:
                 self._unsorted.add(waiting.spec.queue)
+            self.forget()
 
     # --- running -------------------------------------------------------------------------------
 

@@ -196,7 +196,9 @@ class World:
         elif timer.due == Due.VICTIM:
             self.state.view.victims_changed = True
         elif timer.due == Due.BOOKING:
-            pass  # every step sees to what is over
+            self.state.view.promises_changed = True
+            for kept in self.state.view.bookings.kept.values():
+                self.ledger.gained.update(kept.places)  # those that it is for may start there from now on
         else:
             endings.due(self, timer)
 

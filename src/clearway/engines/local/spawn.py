@@ -20,6 +20,12 @@ SHELL = "/bin/sh"
 OPEN = b"o"
 """What the runner writes into the gate for each child that may go on."""
 
+UNHEARD = (
+    signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM,
+    signal.SIGPROF, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU,
+)  # fmt: skip
+"""What the runner does not hear, since tasks need it: they may send their parent a signal that is meant for a shell."""
+
 _ERROR_BYTES = 4000  # less than a pipe takes at once
 _NOT_STARTED = 127  # what shells give for a command that could not be started
 _SHOWN_CHARS = 80
@@ -86,7 +92,7 @@ class _CannotStartError(Exception):
 
 def _own_signals() -> None:
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, *UNHEARD):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
