@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from clearway.model.reasons import Reason
 
 
+MOST_CYCLES = 4  # where a promise moved, those whom it held back are looked at again at once, so often at most
+
+
 class Step(NamedTuple):
     """What followed from one step: what to journal, then what to tell the engine, and when to step again."""
 
@@ -225,12 +228,18 @@ class World:
         stirs = view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed
         if not (stirs or view.victims_changed) or not (view.line.count or view.elastic):
             return
-        plan = decide(view, self.now_us)
-        view.ledger.gained.clear()
-        view.changed_limits.clear()
-        view.promises_changed = view.victims_changed = False
-        for record in plan.records:
-            self.emit(record)
+        for _ in range(MOST_CYCLES):
+            promised = set(view.reservations)
+            plan = decide(view, self.now_us)
+            view.ledger.gained.clear()
+            view.changed_limits.clear()
+            view.promises_changed = view.victims_changed = False
+            for record in plan.records:
+                self.emit(record)
+            started = {record.job for record in plan.records if isinstance(record, ev.Started)}
+            moved = {record.job for record in plan.records if isinstance(record, ev.Reserved)}
+            if not (moved & promised) - started:
+                break
         if plan.next_us is not None and not self.now_us < self._victim_us <= plan.next_us:
             self._victim_us = plan.next_us
             self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))

@@ -220,10 +220,6 @@ def _retry_delay(f: Facts) -> str:
     return f"retry {f.number('tries')} of {f.number('max_retries')} may start at {f.time('until_us')} (retry delay)"
 
 
-def _not_considered(_: Facts) -> str:
-    return "was not yet considered in this cycle; others went first"
-
-
 def _no_victim(f: Facts) -> str:
     return f"may stop nobody for it ({f.name('why')})"
 
@@ -308,11 +304,6 @@ def _node_lost(f: Facts) -> str:
     return f"node {f.name('node')} was lost: not heard of{lease}"
 
 
-def _gang_broken(f: Facts) -> str:
-    role = f" of role {f.name('role')}" if f.has("role") else ""
-    return f"only {f.number('left')} of at least {f.number('least')} tasks{role} were left, so the rest were stopped"
-
-
 def _start_failed(f: Facts) -> str:
     return f"could not be started: {f.name('error', 'no error was told')}"
 
@@ -358,7 +349,6 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.SLOTS: _slots,
     Code.AFTER: _after,
     Code.RETRY_DELAY: _retry_delay,
-    Code.NOT_CONSIDERED: _not_considered,
     Code.NO_VICTIM: _no_victim,
     Code.CLEARING: _clearing,
     Code.HELD: _held,
@@ -375,7 +365,6 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.DEADLINE: _deadline,
     Code.START_DEADLINE: _start_deadline,
     Code.NODE_LOST: _node_lost,
-    Code.GANG_BROKEN: _gang_broken,
     Code.START_FAILED: _start_failed,
     Code.EXIT_UNKNOWN: _exit_unknown,
     Code.RETRIES_USED_UP: _retries_used_up,
