@@ -361,6 +361,7 @@ class WorldState:
         if running is not None:
             running.stopping = True
             self.view.ends.expect(record.job, record.at_us)
+            self.view.promises_changed = True  # its place comes back sooner than it was thought
 
     def _resized(self, record: ev.Resized) -> None:
         entry = self.jobs[record.job]
