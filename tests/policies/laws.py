@@ -170,7 +170,9 @@ class Laws:
         for promise in view.reservations.values():
             if not promise.held or promise.job == record.job or not self._same_nodes(promise, record):
                 continue
-            other = view.line.member(promise.job)
+            other = view.line.find(promise.job)
+            if other is None:  # it has started in this very step: that its promise is over is recorded last
+                continue
             if view.turn_key(view.line.classes[other.cls], other) < mine:
                 assert self._room(promise, record) >= 0, f"{record} takes what is cleared for job {promise.job}"
 

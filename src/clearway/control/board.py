@@ -102,8 +102,7 @@ class Board:
     def _fold(self, record: ev.Record) -> None:
         match record:
             case ev.ClassWaits():
-                if self._members[record.cls]:
-                    self.class_reasons[record.cls] = record.reasons
+                self.class_reasons[record.cls] = record.reasons
             case ev.Submitted() | ev.Refused():
                 self._enter(record)
             case ev.Booked():

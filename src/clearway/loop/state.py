@@ -13,7 +13,8 @@ from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View
 from clearway.loop import changes
 from clearway.loop.entry import JobEntry
-from clearway.loop.timers import Due, Timer, Timers
+from clearway.loop.past import Past
+from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import NodeSpec, PolicySpec
@@ -38,7 +39,7 @@ class WorldState:
         self.policy, self.seed = policy, seed
         self.view = View(rules_for(policy))
         self.jobs: dict[JobId, JobEntry] = {}
-        self.over: dict[JobId, State] = {}
+        self.over = Past()
         self.names: dict[str, JobId] = {}
         self.keys: dict[str, tuple[JobId, JobSpec]] = {}
         self.dependents: dict[JobId, list[JobId]] = {}
@@ -89,6 +90,10 @@ class WorldState:
     def waiting(self, entry: JobEntry) -> Waiting:
         """Return a job as the line knows it."""
         return Waiting(self.candidate(entry), entry.attempt)
+
+    def _may_be_due(self, timer: Timer) -> bool:
+        """Return whether a timer may still mean something: it is for no job, or for one that is not over."""
+        return timer.due not in OF_JOBS or JobId(timer.number) in self.jobs
 
     # --- changing ------------------------------------------------------------------------------
 
@@ -424,6 +429,7 @@ class WorldState:
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
         self.over[record.job] = record.state
+        self.timers.prune(len(self.jobs), self._may_be_due)
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):
             if upstream in self.jobs and self.jobs[upstream].heir[0] <= entry.heir[0]:
