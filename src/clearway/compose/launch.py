@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MODULE = "clearway.api.process"
 LOOK_S = 0.01  # so often a starter looks whether the new controller answers
-START_S = 60.0  # a controller that does not answer by then is given up; recovering a long journal takes its time
+SAY_S = 5.0  # a controller that does not answer by then reads a long journal: that is said, and waited for
 STOP_S = 30.0
 SHOWN_LOG_LINES = 15
 PRIVATE = 0o600
@@ -148,13 +148,13 @@ def _start(home: Path, options: Mapping[str, object]) -> Running:
 
 
 def _until_it_answers(home: Path, child: subprocess.Popen[bytes], log_from: int) -> Running:
-    end = time.monotonic() + START_S
+    say_at: float | None = time.monotonic() + SAY_S
     while (running := answering(home)) is None:
         if child.poll() not in {None, EXIT_TAKEN}:
             raise ControllerError(f"the controller ended with code {child.returncode}:\n{_last_words(home, log_from)}")
-        if time.monotonic() >= end:
-            child.terminate()
-            raise ControllerError(f"the controller did not answer within {START_S:g} s:\n{_last_words(home, log_from)}")
+        if say_at is not None and time.monotonic() >= say_at:
+            sys.stderr.write("the controller is reading its journal ..\n")
+            say_at = None
         time.sleep(LOOK_S)
     _DETACHED.append(child)
     return running

@@ -8,7 +8,7 @@ tasks before anyone is stopped whole. Afterwards everyone who turns out not to b
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.devices import fits, pick
@@ -19,7 +19,7 @@ from clearway.core.resources import GPUS
 from clearway.model.ids import NodeId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from clearway.core.ledger import Held
     from clearway.core.line import WaitClass, Waiting
@@ -286,18 +286,25 @@ class Search:
         wanted, taken = set(nodes), []
         gone: dict[str, Amounts] = {}
         spared: Counter[tuple[JobId, int]] = Counter()
+        given: defaultdict[JobId, set[Grant]] = defaultdict(set)
         for unit in self.units:
             if all(one.grant.node not in wanted for one in unit.held):
                 continue
             role = (unit.job, unit.held[0].grant.role)
-            if not unit.whole and spared[role] >= self.spare[role]:
+            if not unit.whole and (spared[role] >= self.spare[role] or not self._leaves_some(unit, given)):
                 continue
             if self._still_allowed(unit, gone):
                 taken.append(unit)
                 spared[role] += not unit.whole
                 for one in unit.held:
-                    self._add(gone, unit.job, one)
+                    if one.grant not in given[unit.job]:
+                        given[unit.job].add(one.grant)
+                        self._add(gone, unit.job, one)
         return taken
+
+    def _leaves_some(self, unit: Unit, given: Mapping[JobId, set[Grant]]) -> bool:
+        """Return whether a job that gives back one more task still holds another: nothing runs with none."""
+        return len(given[unit.job]) + 1 < len(self.view.ledger.holdings[unit.job])
 
     def _still_allowed(self, unit: Unit, gone: dict[str, Amounts]) -> bool:
         """Return whether a unit may be taken after what is gone already, say from a queue above its guarantee."""

@@ -5,6 +5,7 @@ Facts may be missing (an older journal knew fewer); a sentence is then shorter, 
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.model.job import WHOLE
@@ -263,7 +264,15 @@ def _grown(f: Facts) -> str:
 
 
 def _exited(f: Facts) -> str:
-    return f"exited with code {f.number('exit_code')}"
+    return _ending(f.number("exit_code"))
+
+
+def _ending(code: int) -> str:
+    """Word an exit code; a negative one is the signal that ended the process."""
+    if code >= 0:
+        return f"exited with code {code}"
+    known = {int(one): one.name for one in signal.Signals}
+    return f"was ended by signal {-code}" + (f" ({known[-code]})" if -code in known else "")
 
 
 def _cancelled(f: Facts) -> str:
@@ -314,7 +323,9 @@ def _exit_unknown(_: Facts) -> str:
 
 def _retries_used_up(f: Facts) -> str:
     tries, most = f.number("tries"), f.number("max_retries")
-    code = f"exited with code {f.number('exit_code')}; " if f.has("exit_code") else ""
+    code = f"{_ending(f.number('exit_code'))}; " if f.has("exit_code") else ""
+    if not most:
+        return f"{code}failed, and has no retries (max_retries 0)"
     return f"{code}failed {_times(tries)}, which uses up its retries (max_retries {most})"
 
 

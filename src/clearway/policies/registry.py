@@ -78,6 +78,10 @@ def rules_for(spec: PolicySpec) -> Rules:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
     if spec.estimate == "forecast":
         raise NotYetError.of("estimate", spec.estimate, "policy")
+    if spec.share_memory != "stated":
+        raise NotYetError.of("share_memory", spec.share_memory, "policy")
+    if spec.fallback not in ORDERS:
+        raise InputError("fallback", spec.fallback, "one of " + ", ".join(sorted(ORDERS)))
     if spec.half_life_us is not None:
         raise NotYetError.of("half_life", spec.half_life_us, "policy")
     scores = tuple((weight, SCORES[name]) for name, weight in spec.score if name in SCORES and weight)

@@ -64,6 +64,7 @@ class Keeper:
         self._to_say: list[Message] = []
         self._uncollected: dict[str, float] = {}
         self._write_again_at = 0.0
+        self._gate: tuple[int, ...] = ()
         self._cannot_write = self._cannot_fork = ""
         self._fork_again_at = self._short_since = 0.0
         for task in list(self.tasks.values()):
@@ -147,17 +148,26 @@ class Keeper:
         if now < self._fork_again_at:
             return []
         self._queue = [task for task in self._queue if task.phase is Phase.QUEUED]
+        if not self._queue:
+            return []
         forked: list[Task] = []
         try:
-            if self._queue:
-                self._gate = os.pipe2(os.O_CLOEXEC)
-            while self._queue and len(forked) < FORKS_A_TURN:
+            room = min(FORKS_A_TURN, self._settings.room())
+            self._gate = os.pipe2(os.O_CLOEXEC)
+            while self._queue and len(forked) < room:
                 self._fork(self._queue[0])
                 forked.append(self._queue.pop(0))
             self._cannot_fork = ""
         except OSError as error:
             self._put_off(now, error, some=bool(forked))
+        if not forked:
+            self._close_gate()
         return forked
+
+    def _close_gate(self) -> None:
+        for end in self._gate:
+            os.close(end)
+        self._gate = ()
 
     def _put_off(self, now: float, error: OSError, *, some: bool) -> None:
         """Try again in a moment where the machine is only short of something, and not for ever."""
@@ -200,11 +210,11 @@ class Keeper:
             if forked:
                 os.write(self._gate[1], spawn.OPEN * len(forked))
         if forked:
-            os.close(self._gate[0])
-            os.close(self._gate[1])
+            self._close_gate()
 
     def _mind_trouble(self) -> None:
-        text = "; ".join(filter(None, (self._memory.trouble, self._cannot_write, self._cannot_fork, self._stopping.trouble())))
+        troubles = (self._memory.trouble, self._cannot_write, self._cannot_fork, self._stopping.trouble())
+        text = "; ".join(filter(None, troubles))
         if text != self.trouble:
             self.trouble = text
             self._to_say.append({"is": "trouble", "text": text})
