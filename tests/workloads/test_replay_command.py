@@ -97,8 +97,9 @@ def workers_of(pid: int) -> list[str]:
 @pytest.mark.slow
 def test_ctrl_c_gives_what_has_been_found_so_far(data: Path) -> None:
     words = ["replay", str(data / "philly" / "philly.csv.gz"), "-p", "fifo,fifo+none", "-j", "2", "--json"]
-    out_and_err = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    running = subprocess.Popen([CLEARWAY, *words], **out_and_err, text=True, start_new_session=True)
+    running = subprocess.Popen(
+        [CLEARWAY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     while len(workers_of(running.pid)) < 2:
         assert running.poll() is None
         time.sleep(0.02)
