@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing as mp
 import signal
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Self
 
@@ -138,6 +139,7 @@ def _deaf() -> Iterator[None]:
 
     A terminal sends it to both, and it is the parent's to hear: it asks through the pipe.
     """
+    resource_tracker.ensure_running()  # or the first start begins with that, and with lifting the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
