@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from clearway.cli import faults
+from clearway.cli import faults, shown
+from clearway.cli.follow import POLL_S, SILENT_S
 from tests.cli.live import PATIENCE_S, Product, kill, until
 from tests.cli.test_program import HEAVY
 
@@ -163,6 +165,59 @@ def test_a_job_that_no_node_can_ever_run_is_told_so_at_submit(product: Product) 
     assert product("wait", "huge").code == faults.FAILED
 
 
+def test_run_wait_says_once_that_a_job_never_fits_and_what_to_do(product: Product) -> None:
+    process = product.process("run", "--wait", "--name", "never", "--gpus", "64", "--", "true")
+    until(lambda: product("why", "never").code == 0, "it is submitted")
+    time.sleep(SILENT_S + 2 * POLL_S)  # by then a reason to wait that was not said yet would be said
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert err.count("no node can ever run it") == 1
+    assert err.count("Ctrl-C cancels it; without GPUs: clearway down, then clearway up --detach --devices N") == 1
+
+
+def test_show_says_what_was_asked_for(product: Product) -> None:
+    words = ("--tasks", "2", "--cpus", "0.1", "--memory", "40MB", "--time-limit", "1h30m", "--max-retries", "2")
+    job = product.run("true", words=(*words, "--priority", "7"))
+    said = product("show", job).out
+    assert "2 tasks, each with 0.1 CPUs, 40 MB of memory" in said
+    assert "1 h 30 min" in said
+    told = product.json("show", job)["words"]
+    assert (told["memory"], told["cpus"], told["time_limit"], told["priority"]) == (40_000_000, 0.1, 5400, 7)
+
+
+def test_a_reservation_is_a_promise_that_is_told(product: Product) -> None:
+    blocker = product.run("sleep", "60", words=("--gpus", "2", "--time-estimate", "60s"))
+    job = product.run("true", words=("--gpus", "2", "--time-estimate", "1s"))
+    until(lambda: product.json("why", job)["expected"], "it has a reservation")
+    promise = product.json("why", job)["expected"]
+    assert promise["nodes"] == [product.json("nodes")["nodes"][0]["name"]]
+    assert product.json("show", job)["expected"] == promise
+    assert f"expected to start by {shown.clock(promise['start'])} (reservation on" in product("why", job).out
+    assert f"to start by {shown.clock(promise['start'])} (reservation on" in product("show", job).out
+    product("cancel", blocker)
+    assert product("wait", job).code == 0
+    assert product.json("why", job)["expected"] is None
+
+
+def test_a_signal_is_named(product: Product) -> None:
+    job = product.run("sh", "-c", "kill -TERM $$")
+    assert "failed, ended by signal 15 (SIGTERM)" in product("wait", job).out
+    assert "ended by signal 15 (SIGTERM)" in product("show", job).out
+
+
+def test_logs_of_several_tasks_say_which_one_is_shown(product: Product) -> None:
+    job = product.run("true", words=("--tasks", "2", "--cpus", "0.1"))
+    product("wait", job)
+    assert "this is task 0 of 2; --task N shows another one" in product("logs", job).err
+    for args in (["--task", "1"], ["--json"]):
+        assert product("logs", *args, job).err == ""
+
+
+def test_run_says_where_the_output_is(product: Product) -> None:
+    said = product("run", "--", "true")
+    assert "see: clearway logs -f" in said.err
+
+
 def test_suspend_and_resume(product: Product) -> None:
     job = product.run("sleep", "60")
     until(lambda: product.json("show", job)["inner_state"] == "running", "it runs")
@@ -285,7 +340,7 @@ def test_queues_are_made_from_files(own: Product, tmp_path: Path) -> None:
     file.write_text("queues:\n  - {name: org}\n  - {name: research, parent: org, limit: {gpus: 1}, weight: 2}\n")
     own.starting("up", "--detach", "--devices", "2")
     assert own("run", "--queue", "research", "--", "true").code == faults.BAD_INPUT
-    assert "1 GPUs" in own("queues", "--set", str(file)).out
+    assert "1 GPU" in own("queues", "--set", str(file)).out
     rows = {q["name"]: q for q in own.json("queues")["queues"]}
     assert (rows["research"]["parent"], rows["research"]["limit"]) == ("org", {"gpus": 1})
     job = own.run("true", words=("--queue", "research", "--gpus", "2"))
@@ -322,7 +377,11 @@ def test_empty_lists_say_what_to_do(own: Product) -> None:
     assert own.json("ps") == {"jobs": []}
     own("run", "--wait", "--", "true")
     assert "clearway ps -a" in own("ps").out
-    assert own("ps", "--queue", "none").out == "no such job\n"
+    assert own("ps", "--queue", "default").out == "no such job\n"
+    for args in (["ps", "--queue", "defalt"], ["ps", "--json", "--queue", "none"]):
+        said = own(*args)
+        assert (said.code, said.out) == (faults.NOT_FOUND, "")
+        assert "the nearest: default" in said.err
 
 
 def test_a_second_controller_is_a_conflict(own: Product) -> None:
@@ -330,6 +389,7 @@ def test_a_second_controller_is_a_conflict(own: Product) -> None:
     said = own.starting("up", "--detach")
     assert said.code == faults.CONFLICT
     assert str(own.json("status")["controller"]["pid"]) in said.err
+    assert "clearway down stops it; then up with the new options" in said.err
 
 
 def test_after_a_crash_running_jobs_are_found_again_and_finished_ones_are_not_run_again(

@@ -114,6 +114,34 @@ def test_a_wrong_call_is_one_line_and_exit_code_2(args: list[str], said: str) ->
     assert line.startswith(said)
 
 
+@pytest.mark.parametrize("args", [[], ["queue"], ["set"], ["booking"]])
+def test_a_group_without_a_command_shows_its_help(args: list[str]) -> None:
+    result = CliRunner().invoke(cli, args, prog_name="clearway")
+    shown = CliRunner().invoke(cli, [*args, "--help"], prog_name="clearway")
+    assert (result.exit_code, result.stdout, result.stderr) == (faults.BAD_INPUT, "", shown.stdout)
+    told = json.loads(CliRunner().invoke(cli, ["--json", *args]).stderr)
+    assert told["detail"] == "Missing command"
+
+
+def test_a_usage_error_keeps_its_lines_and_what_was_typed_has_none() -> None:
+    @click.command("fail")
+    @click.argument("word", type=click.Choice(["a", "b"]), metavar="WORD")
+    @click.argument("more", required=False)
+    def fail(word: str, more: str) -> None:
+        raise click.UsageError(f"{word}: first \x1b\nsecond {more}")
+
+    group = LazyGroup("clearway", entries={"fail": Entry("", "", "", "")})
+    group.get_command = lambda *_: fail  # type: ignore[method-assign]
+    missing = CliRunner().invoke(group, ["fail"], prog_name="clearway").stderr.splitlines()
+    assert missing == [
+        "clearway: Missing argument 'WORD'. Choose from:", "    a,", "    b", "see: clearway fail --help",
+    ]  # fmt: skip
+    two = CliRunner().invoke(group, ["fail", "a", "x\x1b"], prog_name="clearway").stderr.splitlines()
+    assert two[:2] == ["clearway: a: first \\x1b", "second x\\x1b"]
+    (one,) = CliRunner().invoke(group, ["fail", "a", "x\ny"], prog_name="clearway").stderr.splitlines()
+    assert one.startswith("clearway: a: first \\x1b\\nsecond x\\ny")
+
+
 def raising(error: Exception) -> click.Group:
     """A program with one command that fails."""
 
@@ -193,6 +221,20 @@ def test_completion_scripts(shell: str) -> None:
     assert result.exit_code == 0, result.output
     assert "_CLEARWAY_COMPLETE" in result.stdout
     assert json.loads(CliRunner().invoke(cli, ["completion", shell, "--json"]).stdout)["shell"] == shell
+
+
+def test_completion_is_for_the_shell_in_use() -> None:
+    for_zsh = CliRunner().invoke(cli, ["completion"], env={"SHELL": "/usr/bin/zsh"})
+    assert for_zsh.stdout == CliRunner().invoke(cli, ["completion", "zsh"]).stdout
+    other = CliRunner().invoke(cli, ["completion"], env={"SHELL": "/bin/tcsh"})
+    assert other.exit_code == faults.BAD_INPUT
+    assert "say bash, zsh or fish" in other.stderr
+
+
+def test_help_says_the_units() -> None:
+    output = " ".join(CliRunner().invoke(cli, ["run", "--help"], prog_name="clearway").output.split())
+    assert output.count("(e.g. 10GiB, 40GB; a plain number is bytes)") == 3
+    assert "a plain number is seconds" in output
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ expect:
   starts: {a: [0, 0], b: [10, 10]}
   final: {all: succeeded}
 """
+WAITED = "needs 1 GPU on one node, 0 free on n1; 1 node: 1 with too few GPUs free"
 
 
 def call(*args: str) -> Result:
@@ -48,7 +49,7 @@ def test_simulate_prints_the_timeline_as_one_document(file: Path) -> None:
 
 def test_simulate_shows_people_a_table_and_a_chart(file: Path) -> None:
     lines = [" ".join(line.split()) for line in call("simulate", str(file)).stdout.splitlines()]
-    assert lines[1:3] == ["a 0 0 0 10 succeeded n1 [0]", "b 0 10 10 15 succeeded n1 [0]"]
+    assert lines[1:3] == ["a 0 0 0 10 succeeded n1 [0]", f"b 0 10 10 15 succeeded n1 [0] {WAITED}"]
     assert any(line.startswith("n1 [a=") for line in lines)
     assert "GPUs held: 100 %" in lines
 
@@ -60,16 +61,67 @@ def test_a_scenario_that_holds(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "key"),
-    [("b: [10, 10]", "b: [0, 9]", "expect.starts"), ("all: succeeded", "b: failed", "expect.final")],
+    ("old", "new", "key", "why"),
+    [
+        ("b: [10, 10]", "b: [0, 9]", "expect.starts", f"b waited from 0 s to 10 s: {WAITED}"),
+        ("all: succeeded", "b: failed", "expect.final", "b ran from 10 s to 15 s, succeeded"),
+    ],
 )
-def test_each_broken_line_is_named_with_its_file(file: Path, old: str, new: str, key: str) -> None:
+def test_each_broken_line_is_named_with_its_file_and_why(file: Path, old: str, new: str, key: str, why: str) -> None:
     file.write_text(GOOD.replace(old, new))
     result = call("test", str(file))
     assert result.exit_code == faults.FAILED
-    first, last = result.stdout.splitlines()
+    first, reason, last = result.stdout.splitlines()
     assert first.startswith(f"{file}: {key}: ")
+    assert reason == f"    {why}"
     assert last.startswith("1 scenario: 0 hold, 1 broken (")
+    found = json.loads(call("test", "--json", str(file)).stdout)["scenarios"][0]
+    assert found["broken"] == [first.removeprefix(f"{file}: ")]
+    assert found["why"] == [[why]]
+
+
+def test_a_file_without_expectations_says_so(file: Path) -> None:
+    file.write_text(GOOD.partition("expect:")[0])
+    result = call("test", str(file))
+    assert result.exit_code == 0
+    first, last = result.stdout.splitlines()
+    assert first == f"{file}: holds (only the rules that always hold; it has no `expect`)"
+    assert last.startswith("1 scenario: 1 holds (without an `expect`) (")
+    assert json.loads(call("test", "--json", str(file)).stdout)["scenarios"][0]["expects"] is False
+
+
+def test_a_file_without_a_fleet_is_no_scenario(file: Path) -> None:
+    file.write_text("jobs: [{name: a, gpus: 1, runtime: 10}]\n")
+    result = call("test", str(file))
+    assert result.exit_code == faults.BAD_INPUT
+    assert "a scenario needs a fleet" in result.stdout
+    assert "a scenario needs a fleet" in call("simulate", str(file)).stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("a: [0, 0]", "a: 0", "expect.starts: a: 0 is refused: [from, to], in seconds"),
+        ("a: [0, 0]", "aa: [0, 0]", "no job 'aa'; did you mean 'a'?"),
+        ("all: succeeded", "a: succeded", "did you mean 'succeeded'?"),
+    ],
+)
+def test_an_expectation_of_another_form_refuses_the_file(file: Path, old: str, new: str, said: str) -> None:
+    file.write_text(GOOD.replace(old, new))
+    result = call("test", str(file))
+    assert result.exit_code == faults.BAD_INPUT
+    first, last = result.stdout.splitlines()
+    assert first.startswith(f"{file}: cannot be run: expect.")
+    assert said in first
+    assert last.startswith("1 scenario: 0 hold, 1 cannot be run (")
+
+
+def test_a_refused_job_that_no_expectation_names_is_told(file: Path) -> None:
+    file.write_text(GOOD.replace("runtime: 5}", "runtime: 5, queue: defalt}").replace("all:", "a:"))
+    result = call("test", str(file))
+    assert result.exit_code == faults.FAILED
+    assert "b was refused: queue: 'defalt' is refused: " in result.stdout.splitlines()[0]
+    assert result.stdout.splitlines()[0].endswith("; did you mean 'default'?")
 
 
 def test_a_folder_is_judged_file_by_file(file: Path) -> None:

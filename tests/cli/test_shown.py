@@ -70,3 +70,16 @@ def test_amounts(value: float | None, text: str) -> None:
 @pytest.mark.parametrize(("values", "text"), [([], "-"), ([3], "3"), ([2, 0, 1, 6], "0-2, 6"), ([0, 2], "0, 2")])
 def test_device_numbers(values: list[int], text: str) -> None:
     assert shown.numbers(values) == text
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [(0, "exit code 0"), (3, "exit code 3"), (-15, "ended by signal 15 (SIGTERM)"), (-999, "ended by signal 999")],
+)
+def test_endings(code: int, text: str) -> None:
+    assert shown.ending(code) == text
+
+
+def test_one_of_something_is_not_many() -> None:
+    assert shown.resources({"gpus": 1, "cpus": 1, "memory": 2**30, "seats": 2}) == "1 GPU, 1 CPU, 1 GiB memory, 2 seats"
+    assert shown.resources({"gpus": 2, "cpus": 0.5}) == "2 GPUs, 0.5 CPUs"

@@ -86,12 +86,26 @@ def test_a_timeline_shows_every_job_the_chart_and_the_summary(capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
     lines = [" ".join(line.split()) for line in shown.splitlines()]
-    assert lines[0] == "JOB SUBMITTED WAITED STARTED ENDED STATE WHERE, OR WHY"
+    assert lines[0] == "JOB SUBMITTED WAITED STARTED ENDED STATE WHERE, OR WHY WHY IT WAITED"
     assert lines[1] == "wide 0 0 0 50 succeeded n1 [0-1], n2 [3]"
     assert lines[2] == "twice 0 50 50 100 failed (2 attempts) exited with code 3"
     assert lines[3] == "waiting\\x1b[2J 0 - - pending needs 9 GPUs on one node"
     assert "GPUs held: 81.5 %" in lines
-    assert "mean wait" not in shown
+    assert lines[-1] == "1 job never started, and so is not in the mean wait"
+
+
+def test_a_job_shows_the_main_reason_of_its_longest_wait(capsys: pytest.CaptureFixture[str]) -> None:
+    said = [["short"], ["needs 2 GPUs", "behind x"], ["at the end"]]
+    spans = [(0.0, 5.0), (5.0, 50.0), (50.0, 60.0)]
+    waits = [
+        {"from": a, "to": b, "reasons": [{"code": "c", "text": text} for text in texts]}
+        for (a, b), texts in zip(spans, said, strict=True)
+    ]
+    late = job("succeeded", attempt(1, task("n1", 60, 70)), ended=70.0, waits=waits)
+    show_timeline(Shell(), {"jobs": {"late": late}, "events": [{"at": 70.0}], "summary": {}})
+    shown = capsys.readouterr().out
+    assert " ".join(shown.splitlines()[1].split()) == "late 0 60 60 70 succeeded n1 needs 2 GPUs"
+    assert "never started" not in shown
 
 
 def test_an_empty_timeline_says_so(capsys: pytest.CaptureFixture[str]) -> None:

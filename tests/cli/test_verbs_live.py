@@ -123,7 +123,7 @@ def test_a_queue_is_made_changed_and_shown_in_its_tree(product: Product) -> None
     lines = product("queues").out.splitlines()
     (lab,) = (i for i, line in enumerate(lines) if line.startswith("lab"))
     assert lines[lab + 1].startswith("  team")
-    assert "1 GPUs per user" in lines[lab + 1]
+    assert "1 GPU per user" in lines[lab + 1]
     assert product("queue", "set", "lab", "--limit", "gpus").code == faults.BAD_INPUT
     assert product("queue", "set", "lab", "--parent", "team").code == faults.BAD_INPUT
 

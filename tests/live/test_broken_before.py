@@ -90,6 +90,15 @@ def test_a_controller_is_found_again_when_its_file_is_spoilt(client: Client, hom
     assert client.status()["controller"]["state"] == "up"
 
 
+@pytest.fixture
+def _hangups_are_heard() -> Iterator[None]:
+    """What is started by `nohup`, and all that it starts, hears none."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("_hangups_are_heard")
 def test_a_hangup_ends_a_controller_as_asked(client: Client, home: Path) -> None:
     client.submit([{"name": "goes on", "run": "sleep 60"}])
     running = read_running(home)

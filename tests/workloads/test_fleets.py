@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.model.errors import InputError
-from clearway.sim.workloads import open_workload
+from clearway.model.job import Demand, JobSpec, Role
+from clearway.model.values import SECOND_US
+from clearway.sim.truth import Truth
+from clearway.sim.workloads import Arrival, open_workload
 from clearway.sim.workloads.fleets import fleet_for, read_fleet
 from clearway.sim.workloads.survey import Survey
+from clearway.sim.workloads.writer import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,3 +60,16 @@ def test_queues_that_only_jobs_name_are_made(data: Path) -> None:
     names = [q.name for q in fleet_for(trace, survey).queues]
     assert set(survey.queues) <= {*names, "default"}
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_jobs_that_come_at_once_do_not_make_a_fleet_without_bounds(jobs: int, tmp_path: Path) -> None:
+    file = tmp_path / "few.jsonl"
+    with written(file) as write:
+        for i in range(jobs):
+            spec = JobSpec(f"job-{i}", (Role(demand=Demand(gpus=8)),))
+            write(Arrival(0, spec, Truth(runtimes_us=(3600 * SECOND_US,))))
+    trace = open_workload(file)
+    fleet = fleet_for(trace, Survey.of(trace))
+    assert len(fleet.nodes) == jobs
+    assert ("1 node of 8 GPUs" in fleet.notes[0]) == (jobs == 1)

@@ -56,6 +56,30 @@ def test_the_examples_run(example: str, root: Path) -> None:
     assert found["policies"]["fifo"]["finished"] == found["policies"]["fifo"]["jobs"]
 
 
+def test_more_load_on_the_same_machines_gives_more_waiting(root: Path) -> None:
+    workload = str(root / "examples/replay/gaia/pai_1k.csv")
+    found = [
+        json.loads(call("replay", workload, "-p", "fifo+none", "--load", x, "--json")[1]) for x in ("1", "1.2", "3")
+    ]
+    assert len({f["fleet"] for f in found}) == 1
+    waits = [f["policies"]["fifo+none"]["wait"]["mean"] for f in found]
+    assert waits == sorted(set(waits))
+    assert "the same for every --load" in found[0]["notes"][-1]
+
+
+def test_into_a_pipe_figures_are_stacked_without_trailing_blanks(root: Path) -> None:
+    _, out, _ = call("replay", str(root / EXAMPLE), "-p", "fifo+none,fifo", "-j", "1")
+    lines = out.splitlines()
+    assert lines[1].split() == ["fifo+none", "fifo"]
+    assert lines[2].split() == ["finished", "400", "400"]
+    assert all(line == line.rstrip() and len(line) <= 100 for line in lines)
+
+
+def test_a_file_that_is_not_there_is_named_in_plain_words() -> None:
+    done = subprocess.run([CLEARWAY, "replay", "nope.csv"], capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == "clearway: nope.csv: there is no such file"
+
+
 def test_mistakes_are_named(root: Path, tmp_path: Path) -> None:
     workload = str(root / EXAMPLE)
     for words, says in (

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
@@ -14,9 +15,12 @@ from rich.console import Console
 
 from clearway.model.fleet import PolicySpec
 from clearway.observe.report import as_csv, as_json, page, print_comparison
+from clearway.observe.report.grid import stacked
 from clearway.observe.report.numbers import nice_step, percent, plain, seconds, short, ticks, time_ticks
+from clearway.observe.report.tables import COLUMNS, cells_of
 from clearway.sim.results.comparison import comparison
 from clearway.sim.results.replay import Plan, replay
+from clearway.sim.results.window import busiest
 from clearway.sim.workloads import open_workload
 from clearway.sim.workloads.fleets import fleet_for
 from clearway.sim.workloads.survey import Survey
@@ -37,7 +41,8 @@ FILES = "muri/cluster_trace.csv.gz", "fgd-openb/openb_pod_list_gpushare60.csv.gz
 def found(request: pytest.FixtureRequest, data: Path) -> Comparison:
     trace = open_workload(data / request.param)
     fleet = fleet_for(trace, Survey.of(trace))
-    plans = [Plan(trace.path, fleet, label, spec) for label, spec in POLICIES.items()]
+    window = busiest(trace.arrivals(), fleet.nodes)
+    plans = [Plan(trace.path, fleet, label, spec, window=window) for label, spec in POLICIES.items()]
     return comparison(trace, plans, [replay(plan) for plan in plans])
 
 
@@ -83,6 +88,53 @@ def test_the_table_names_policies_and_fleet(found: Comparison) -> None:
     print_comparison(found, Console(file=out, width=400))
     assert "easy & co" in out.getvalue()
     assert found.fleet in out.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_no_number_is_cut_however_narrow_it_is(found: Comparison, width: int) -> None:
+    out = io.StringIO()
+    print_comparison(found, Console(file=out, width=width))
+    lines = out.getvalue().splitlines()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out.getvalue()
+    assert all(line == line.rstrip() for line in lines)
+    for outcome in found.outcomes:
+        wanted = Counter(cells_of(outcome.figures, COLUMNS))
+        assert not wanted - Counter(re.split(r"  +", "  ".join(lines)))
+    table = [line for line in lines if line.startswith(("wait ", "completion ", "use ", "policy "))]
+    assert table
+    if width >= 80:
+        assert all(len(line) <= width for line in table)
+
+
+def test_many_policies_are_put_below_one_another() -> None:
+    columns = [(f"policy-{i}", ["12.5 min", "3"]) for i in range(12)]
+    grids = stacked(["wait", "jobs"], columns, 80)
+    assert all(grid.width <= 80 for grid in grids)
+    assert sum(len(grid.heads) - 1 for grid in grids) == 12
+    assert all(grid.row_lines()[0].count("12.5 min") == len(grid.heads) - 1 for grid in grids)
+
+
+def test_the_excerpts_of_all_policies_show_the_same_time_and_nodes(found: Comparison) -> None:
+    first, *others = (outcome.excerpt for outcome in found.outcomes)
+    assert first.bars
+    for other in others:
+        assert (other.from_us, other.to_us, other.nodes) == (first.from_us, first.to_us, first.nodes)
+    for bar in first.bars:
+        assert bar.from_us <= first.to_us
+        assert bar.to_us >= first.from_us
+    html = page(found)
+    axes = {
+        tuple(re.findall(r'class="tick">([^<]*)<', text))
+        for text in re.findall(r"<svg.*?</svg>", html)
+        if "held in the excerpt" in text
+    }
+    assert len(axes) == 1
+    assert "The same excerpt for each policy: days " in html
+
+
+def test_the_meanings_are_those_of_columns_that_are_shown(found: Comparison) -> None:
+    html = page(found)
+    assert ("<dt>satisfied</dt>" in html) == ("<th>satisfied</th>" in html)
 
 
 def test_numbers_as_people_read_them() -> None:

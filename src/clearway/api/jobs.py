@@ -67,7 +67,7 @@ def jobs(
 def job(desk: TheDesk, job: TheJob) -> Response:
     """Show one job with its attempts and waits."""
     row = desk.row(job)
-    return answer({**job_row(desk, row), **story_of(desk, job).shown()})
+    return answer({**job_row(desk, row), **story_of(desk, job).shown(desk, row)})
 
 
 @router.get("/jobs/{ref}/events")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clearway.api.asked import words_of
 from clearway.api.moments import FACE, iso
 from clearway.api.rows import full_reason, job_row, waits_for
 from clearway.model import events as ev
+from clearway.model.states import State
 from clearway.observe.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from clearway.control import JobRow
     from clearway.model.events import Record
     from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
 
 
@@ -27,9 +30,16 @@ class Story:
     records: Sequence[Record]
     entry: dict[str, Any]
 
-    def shown(self) -> dict[str, Any]:
-        """Return what is shown of a job beside its row."""
-        return {"command": self._command(), "attempts": self.entry["attempts"], "waits": self.entry["waits"]}
+    def shown(self, desk: Desk, row: JobRow) -> dict[str, Any]:
+        """Return what is shown of a job beside its row: also its `words`, and when it is `expected` to start."""
+        spec = self._spec()
+        return {
+            "command": self._command(),
+            "words": None if spec is None else words_of(spec),
+            "expected": self._expected(desk, row),
+            "attempts": self.entry["attempts"],
+            "waits": self.entry["waits"],
+        }
 
     def why(self, desk: Desk, row: JobRow) -> dict[str, Any]:
         """Return why it is where it is: `reasons` of now, `since` when, and the causes of its starts and ends."""
@@ -40,6 +50,7 @@ class Story:
             "state": job_row(desk, row)["state"],
             "inner_state": str(row.state),
             "since": iso(since_us),
+            "expected": self._expected(desk, row),
             "reasons": [full_reason(reason) for reason in reasons],
             "causes": [self._cause(r) for r in self.records if isinstance(r, _CAUSED) and r.job == row.id],
             "waits": self.entry["waits"],
@@ -65,11 +76,24 @@ class Story:
                 since_us = max(since_us, record.at_us)
         return since_us
 
-    def _command(self) -> dict[str, Any] | None:
-        entered = next((r for r in self.records if isinstance(r, ev.Submitted)), None)
-        if entered is None:
+    def _expected(self, desk: Desk, row: JobRow) -> dict[str, Any] | None:
+        """Return by when a waiting job starts, and on which nodes, as its reservation says; None: it has none."""
+        if row.state is not State.PENDING:
             return None
-        spec = entered.spec
+        last = next((r for r in reversed(self.records) if isinstance(r, ev.Reserved | ev.Started | ev.Requeued)), None)
+        if not isinstance(last, ev.Reserved) or not last.grants:
+            return None
+        return {"start": iso(last.start_us), "nodes": sorted({desk.node_name(grant.node) for grant in last.grants})}
+
+    def _spec(self) -> JobSpec | None:
+        """Return what the job asks for now: as it was entered, or as it was changed last."""
+        found = [r.spec for r in self.records if isinstance(r, ev.Submitted | ev.Changed)]
+        return found[-1] if found else None
+
+    def _command(self) -> dict[str, Any] | None:
+        spec = self._spec()
+        if spec is None:
+            return None
         return {"run": spec.run[0] if spec.shell else list(spec.run), "workdir": spec.workdir}
 
     @staticmethod

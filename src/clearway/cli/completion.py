@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import PurePath
+
 import click
 
 from clearway.cli.shell import Shell, command
@@ -10,9 +13,11 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @command("completion")
-@click.argument("shell_name", type=click.Choice(SHELLS), metavar="bash|zsh|fish")
-def completion_command(shell: Shell, shell_name: str) -> None:
+@click.argument("shell_name", required=False, type=click.Choice(SHELLS), metavar="[bash|zsh|fish]")
+def completion_command(shell: Shell, shell_name: str | None) -> None:
     r"""Print the script that teaches a shell to complete commands, options and the names of jobs.
+
+    Without an argument it is the shell that $SHELL names.
 
     \b
     bash:  clearway completion bash > ~/.local/share/bash-completion/completions/clearway
@@ -21,6 +26,7 @@ def completion_command(shell: Shell, shell_name: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    shell_name = shell_name or _own_shell()
     root = click.get_current_context().find_root()
     make = get_completion_class(shell_name)
     if make is None:
@@ -30,3 +36,11 @@ def completion_command(shell: Shell, shell_name: str) -> None:
         shell.document({"shell": shell_name, "script": script})
     else:
         click.echo(script)
+
+
+def _own_shell() -> str:
+    context = click.get_current_context()
+    name = PurePath(os.environ.get("SHELL", "")).name
+    if name not in SHELLS:
+        raise click.UsageError("$SHELL names no shell that is known here: say bash, zsh or fish", context)
+    return name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import click
 
@@ -50,6 +50,8 @@ EXIT_CODES = (
 )
 """Every number that a command exits with, besides those of the commands that `run --wait` runs."""
 
+_BARE: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # older versions write the help themselves
+
 
 class _Kind(NamedTuple):
     error: type[ClearwayError]
@@ -77,15 +79,15 @@ def guarded(run: Callable[[], object], args: Sequence[str] | None) -> NoReturn:
     """
     words = list(sys.argv[1:] if args is None else args)
     as_json = "--json" in (words[: words.index("--")] if "--" in words else words)
-    sys.exit(_outcome(run, as_json=as_json))
+    sys.exit(_outcome(run, words, as_json=as_json))
 
 
-def _outcome(run: Callable[[], object], *, as_json: bool) -> int:
+def _outcome(run: Callable[[], object], words: Sequence[str], *, as_json: bool) -> int:
     try:
         result = run()
         sys.stdout.flush()
     except click.ClickException as error:
-        return _say_usage(error, as_json=as_json)
+        return _say_usage(error, words, as_json=as_json)
     except ClearwayError as error:
         return say(error, as_json=as_json)
     except BrokenPipeError:
@@ -115,15 +117,27 @@ def _kind(error: ClearwayError) -> _Kind:
     return next(kind for kind in _KINDS if isinstance(error, kind.error))
 
 
-def _say_usage(error: click.ClickException, *, as_json: bool) -> int:
-    text = plain(error.format_message().rstrip("."))
+def _say_usage(error: click.ClickException, words: Sequence[str], *, as_json: bool) -> int:
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    bare = isinstance(error, _BARE)
+    text = "Missing command" if bare else _usage_text(error.format_message().rstrip("."), words)
     if as_json:
         _write(json.dumps({"type": "about:blank", "title": "refused", "status": 422, "detail": text}))
-        return BAD_INPUT
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    hint = f" (see: {context.command_path} --help)" if context else ""
-    _write(f"clearway: {text}{hint}")
+    elif bare and context:
+        _write(context.get_help())
+    elif context:
+        see = f"see: {context.command_path} --help"
+        _write(f"clearway: {text}\n{see}" if "\n" in text else f"clearway: {text} ({see})")
+    else:
+        _write(f"clearway: {text}")
     return BAD_INPUT
+
+
+def _usage_text(message: str, words: Sequence[str]) -> str:
+    """Return click's message with its lines, unless one of them may be of what was typed: then all is one line."""
+    if any("\n" in word for word in words):
+        return plain(message)
+    return "\n".join(map(plain, message.replace("\n\t", "\n    ").split("\n")))
 
 
 def _reader_gone() -> int:

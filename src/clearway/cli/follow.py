@@ -10,9 +10,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from clearway.cli import faults
 from clearway.model.errors import ClearwayError, ControllerError
+from clearway.model.reasons import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clearway.cli.shell import Shell
     from clearway.sdk.client import Client
@@ -22,6 +23,8 @@ SILENT_S = 2.0  # a job that waits no longer than this needs no word about it
 DRAIN_S = 10.0  # what was written before the end has been read by then, whatever its size
 MAX_STREAMED_TASKS = 16  # each takes two connections
 
+NEVER_HINT = "Ctrl-C cancels it; without GPUs: clearway down, then clearway up --detach --devices N"
+
 TERMINAL = frozenset({"succeeded", "failed", "cancelled", "refused"})
 
 
@@ -29,10 +32,11 @@ def follow_to_end(shell: Shell, client: Client, answer: dict[str, Any]) -> int:
     """Stream a job's output until it is over, and return the number to exit with."""
     ref = f"id:{answer['id']}"
     streams = _Streams(shell, ref)
+    watch = _Watch(shell, answer.get("warnings", ()))
     try:
         with Interrupts() as interrupts:
             streams.start(client.job(ref))
-            row = _until_over(shell, client, ref, streams, interrupts)
+            row = _until_over(client, ref, streams, interrupts, watch)
     except ControllerError:
         shell.note(f"lost the controller; the job goes on: clearway up, then clearway wait {answer['id']}")
         raise
@@ -59,13 +63,12 @@ def exit_number(row: dict[str, Any]) -> int:
 
 
 def _until_over(
-    shell: Shell, client: Client, ref: str, streams: _Streams, interrupts: Interrupts
+    client: Client, ref: str, streams: _Streams, interrupts: Interrupts, watch: _Watch
 ) -> dict[str, Any] | None:
     """Wait for the end. The first Ctrl-C cancels the job, the second one leaves it alone: None.
 
     None also where whoever reads our output is gone; then the job is cancelled, as a command in a pipe would end.
     """
-    watch = _Watch(shell)
     cancelled = False
     while interrupts.count <= 1:
         row = interrupts.breaking(lambda: client.wait(ref, POLL_S))
@@ -76,7 +79,7 @@ def _until_over(
             return None
         if interrupts.count == 1 and not cancelled:
             cancelled = True
-            shell.note(f"cancelling job {ref.removeprefix('id:')}; Ctrl-C again stops waiting for its end")
+            watch.shell.note(f"cancelling job {ref.removeprefix('id:')}; Ctrl-C again stops waiting for its end")
             client.cancel(ref)
         elif row is not None:
             watch.look(row)
@@ -115,16 +118,31 @@ class Interrupts:
 
 
 class _Watch:
-    """Says why a job waits, once it has waited for a while, and again when that changes."""
+    """Says why a job waits, once it has waited for a while, and again when that changes.
 
-    def __init__(self, shell: Shell) -> None:
-        self._shell, self._since, self._said = shell, time.monotonic(), ""
+    `warnings` were said at the submit: that the job never fits. They are not said again.
+    """
+
+    def __init__(self, shell: Shell, warnings: Sequence[str]) -> None:
+        self.shell, self._since, self._said, self._warnings = shell, time.monotonic(), "", warnings
+        self._hinted = False
+        if warnings:
+            self._hint()
 
     def look(self, row: dict[str, Any]) -> None:
         text = str((row["reason"] or {}).get("text", "")) if row["state"] == "pending" else ""
         if text and text != self._said and time.monotonic() - self._since >= SILENT_S:
-            self._shell.note(f"job {row['id']} ({row['name']}) waits: {text}")
             self._said = text
+            if any(warning in text for warning in self._warnings):
+                return
+            self.shell.note(f"job {row['id']} ({row['name']}) waits: {text}")
+            if row["reason"]["code"] == Code.NEVER_FITS:
+                self._hint()
+
+    def _hint(self) -> None:
+        if not self._hinted:
+            self._hinted = True
+            self.shell.note(NEVER_HINT)
 
 
 class _Streams:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _NUMBER_TOO = (values.duration, values.size)  # words whose text may be a bare number: seconds, bytes
+_UNITS: dict[Callable[[str, object], Any], str] = {
+    values.size: "e.g. 10GiB, 40GB; a plain number is bytes",
+    values.duration: "e.g. 30s, 10m, 1h30m; a plain number is seconds",
+}
 _METAVAR = {"text": "TEXT", "number": "NUMBER", "names": "NAME[,NAME..]", "map": "KEY=VALUE", "nested": "YAML"}
 _OTHERWISE_GIVEN = frozenset({"run"})  # the command itself stands after the options
 
@@ -39,8 +43,9 @@ def word_option(name: str, word: Word) -> Callable[[Callable[..., Any]], Callabl
     flag = f"--{name.replace('_', '-')}"
     if word.shape == "flag":
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=word.help)
+    units = f" ({_UNITS[word.read]})" if word.read in _UNITS else ""
     many = word.shape in ("names", "map")
-    return click.option(flag, name, multiple=many, metavar=_METAVAR[word.shape], help=word.help)
+    return click.option(flag, name, multiple=many, metavar=_METAVAR[word.shape], help=word.help + units)
 
 
 def given_words(options: dict[str, Any]) -> dict[str, Any]:

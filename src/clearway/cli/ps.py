@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from clearway.cli import shown
 from clearway.cli.choices import complete_queue
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Cell, Column, draw, state
+from clearway.model.errors import NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 STATES = ("pending", "running", "succeeded", "failed", "cancelled")
 MOST_ROWS = 1000
+MOST_NAMES = 3  # of queues that are offered where none is like the one that was asked for
 
 _COLUMNS = (
     Column("JOB", right=True),
@@ -46,6 +49,8 @@ def ps_command(
     client = shell.client()
     over_too = everything or wanted in STATES[2:] or name is not None
     rows = client.jobs(state=wanted, queue=queue, name=name, everything=over_too, limit=limit)
+    if queue is not None and not rows:
+        _check_queue(client, queue)
     if shell.as_json:
         shell.document({"jobs": rows})
         return
@@ -55,6 +60,14 @@ def ps_command(
     draw_jobs(rows)
     if len(rows) == limit:
         shell.note(f"the newest {limit} only; --limit shows more")
+
+
+def _check_queue(client: Client, queue: str) -> None:
+    """Raise NotFoundError, with the names that are nearest, where there is no such queue."""
+    names = [row["name"] for row in client.queues()]
+    if queue not in names:
+        near = get_close_matches(queue, names) or names[:MOST_NAMES]
+        raise NotFoundError(f"there is no queue {queue!r}; the nearest: {', '.join(near)}")
 
 
 def _nothing(client: Client, *, narrowed: bool) -> str:

@@ -27,6 +27,7 @@ class Wanted(NamedTuple):
     seeds: tuple[int, ...]
     load: float
     workers: int | None
+    pictures: bool = False
 
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -70,7 +71,7 @@ def replay_command(  # noqa: PLR0913 - one parameter an option
         raise click.UsageError("name a WORKLOAD, or --list-formats")
     if as_csv and shell.as_json:
         raise InputError("csv", "--csv and --json", "one of them")
-    wanted = Wanted(workload, fleet, policies or (DEFAULT_POLICY,), seeds or (0,), load, workers)
+    wanted = Wanted(workload, fleet, policies or (DEFAULT_POLICY,), seeds or (0,), load, workers, report is not None)
     found = compared(wanted)
     if found is None:
         shell.note("interrupted before there was anything to show")
@@ -86,18 +87,24 @@ def compared(wanted: Wanted) -> Comparison | None:
     from clearway.sim.results.comparison import comparison
     from clearway.sim.results.replay import Plan
     from clearway.sim.results.side_by_side import run_all
+    from clearway.sim.results.window import busiest
     from clearway.sim.workloads import open_workload
     from clearway.sim.workloads.fleets import fleet_for
     from clearway.sim.workloads.survey import Survey
 
+    if not wanted.load > 0:
+        raise InputError("load", wanted.load, "a number above 0")
     specs = policies(wanted.policies)
     trace = open_workload(wanted.workload)
-    survey = Survey.of(trace, wanted.load)
+    survey = Survey.of(trace)
     if not survey.jobs:
         raise InputError("workload", str(wanted.workload), "a workload with jobs that can be read")
     fleet = fleet_for(trace, survey, wanted.fleet)
+    window = busiest(trace.arrivals(wanted.load), fleet.nodes) if wanted.pictures else None
     plans = [
-        Plan(wanted.workload, fleet, label, spec, seed, wanted.load) for label, spec in specs for seed in wanted.seeds
+        Plan(wanted.workload, fleet, label, spec, seed, wanted.load, window)
+        for label, spec in specs
+        for seed in wanted.seeds
     ]
     with progress(plans, survey.jobs) as told:
         outcomes = run_all(plans, wanted.workers or min(len(plans), os.cpu_count() or 1), told)
@@ -136,10 +143,9 @@ def _print(found: Comparison) -> None:
 
     from rich.console import Console
 
-    from clearway.cli.table import UNBOUNDED_WIDTH
-    from clearway.observe.report import print_comparison
+    from clearway.observe.report import PIPE_WIDTH, print_comparison
 
-    width = None if sys.stdout.isatty() else UNBOUNDED_WIDTH
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
     print_comparison(found, Console(file=sys.stdout, width=width, highlight=False))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +38,7 @@ def run_command(shell: Shell, *, command_line: tuple[str, ...], wait: bool, **op
         shell.document(answer)
     else:
         tell_submitted(shell, [answer])
-        if sys.stderr.isatty():
-            shell.note(f"its output: clearway logs -f {answer['id']}; why it waits: clearway why {answer['id']}")
+        shell.note(f"see: clearway logs -f {answer['id']}")
     return 0
 
 

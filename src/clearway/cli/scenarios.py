@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clearway.sim.script import Scenario
+    from clearway.testing.judge import Breach
 
 SUFFIXES = frozenset({".yaml", ".yml"})
 
@@ -20,9 +21,11 @@ class Verdict(NamedTuple):
     """What became of one scenario: broken lines, or why it could not be run, or neither."""
 
     file: Path
-    broken: tuple[str, ...]
+    broken: tuple[Breach, ...]
     refused: InputError | None
     took_s: float
+    expects: bool = True
+    """Whether the file has an `expect`; without one only the rules that always hold are judged."""
 
     @property
     def holds(self) -> bool:
@@ -50,26 +53,47 @@ def files_of(paths: Iterable[Path]) -> list[Path]:
 
 def timeline_of(path: Path) -> dict[str, Any]:
     """Run a scenario and return its timeline. Raises InputError for a file that is no scenario."""
-    from clearway.sim.scenario import read_scenario
-
-    return _played(read_scenario(path))
+    return _played(_read(path))
 
 
 def judged(path: Path) -> Verdict:
     """Run a scenario and judge it: what it expects, and what holds in every one."""
-    from clearway.sim.scenario import read_scenario
-    from clearway.testing.judge import judge, same
+    from clearway.testing.judge import Breach
 
-    began = monotonic()
+    began, expects = monotonic(), True
+    broken: list[Breach] = []
+    refused = None
     try:
-        scenario = read_scenario(path)
-        broken, refused = judge(scenario.raw, _played(scenario)), None
-        broken += same(scenario.raw, _played_raw)
+        scenario = _read(path)
+        expects = bool(scenario.expect)
+        broken = _broken(scenario)
     except InputError as error:
-        broken, refused = [], error
+        refused = error
     except ClearwayError as error:  # a defect of ours; the other scenarios are judged nevertheless
-        broken, refused = [f"it cannot be played to its end: {error}"], None
-    return Verdict(path, tuple(broken), refused, monotonic() - began)
+        broken = [Breach(f"it cannot be played to its end: {error}")]
+    return Verdict(path, tuple(broken), refused, monotonic() - began, expects)
+
+
+def _broken(scenario: Scenario) -> list[Breach]:
+    from clearway.sim.scenario import LATER
+    from clearway.testing.judge import Breach, breaches, check_expect, same, untold
+
+    names = {name for batch in scenario.batches for name in batch.names}
+    check_expect(scenario.expect, names, larger=any(scenario.raw.get(key) for key in LATER))
+    timeline = _played(scenario)
+    refusals = [Breach(line) for line in untold(scenario.raw, timeline)]
+    return [*refusals, *breaches(scenario.raw, timeline), *map(Breach, same(scenario.raw, _played_raw))]
+
+
+def _read(path: Path) -> Scenario:
+    """Read a scenario file; one that never has a node is no scenario, however well the rest can be read."""
+    from clearway.sim.scenario import read_scenario
+
+    scenario = read_scenario(path)
+    added = any(isinstance(event, dict) and "add_node" in event for event in scenario.raw.get("events") or [])
+    if not scenario.raw.get("fleet") and not added:
+        raise InputError("fleet", scenario.raw.get("fleet"), "a scenario needs a fleet: {nodes: [{name: n1, gpus: 1}]}")
+    return scenario
 
 
 def _played_raw(raw: Mapping[str, Any]) -> dict[str, Any]:

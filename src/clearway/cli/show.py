@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from clearway.cli import shown
+from clearway.cli.asks import asked
 from clearway.cli.choices import JOB
 from clearway.cli.ps import inner, placed
 from clearway.cli.shell import Shell, command
@@ -48,10 +49,11 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("job", f"{row['id']} ({row['name']})"),
         ("state", state(inner(row))),
         ("why", row["reason"]["text"] if row["reason"] else ""),
-        ("exit code", "" if row["exit_code"] is None else str(row["exit_code"])),
+        ("expected", shown.expected(row.get("expected")).removeprefix("expected ")),
+        ("exit code", _exit_code(row["exit_code"])),
         ("command", _command(row["command"])),
         ("in", row["command"]["workdir"] if row["command"] else ""),
-        ("asks for", _asked(row)),
+        *(asked(row["words"]) if row["words"] else [("asks for", _asked(row))]),
         ("runs on" if row["ended"] is None else "ran on", placed(row)),
         ("queue", f"{row['queue']}, priority {row['priority']}"),
         ("user", row["user"]),
@@ -60,6 +62,12 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("ended", _when(row["ended"])),
     ]
     return [(name, value) for name, value in facts if value]
+
+
+def _exit_code(code: int | None) -> str:
+    if code is None:
+        return ""
+    return str(code) if code >= 0 else f"none: {shown.ending(code)}"
 
 
 def _command(command_words: dict[str, Any] | None) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from datetime import UTC, datetime
+from typing import Any
 
 GIB = 2**30
 MIB = 2**20
@@ -61,6 +63,13 @@ def _one_unit(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
+def expected(promise: dict[str, Any] | None) -> str:
+    """Return what a reservation promises: `expected to start by 12:00:00 (reservation on vm)`; nothing for none."""
+    if promise is None:
+        return ""
+    return f"expected to start by {clock(promise['start'])} (reservation on {', '.join(promise['nodes'])})"
+
+
 def between(start: object, end: object, now: datetime | None = None) -> str:
     """Return the time from one ISO moment to another, or to now if that has not come."""
     begun = moment(start)
@@ -102,10 +111,23 @@ def numbers(values: object) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
 
 
+def ending(code: int) -> str:
+    """Return how a process ended: `exit code 3`, or `ended by signal 15 (SIGTERM)` for a negative number."""
+    if code >= 0:
+        return f"exit code {code}"
+    known = {int(one): one.name for one in signal.Signals}
+    return f"ended by signal {-code}" + (f" ({known[-code]})" if -code in known else "")
+
+
 _SIZED = frozenset({"memory", "disk", "gpu_memory"})
 _NOUNS = {"gpus": "GPUs", "cpus": "CPUs", "bandwidth": "Gbit/s", "gpu_memory": "GPU memory"}
 
 
 def resources(amounts: dict[str, float]) -> str:
     """Return amounts by resource as `4 GPUs, 8 CPUs, 64 GiB memory`."""
-    return ", ".join(f"{size(n) if key in _SIZED else amount(n)} {_NOUNS.get(key, key)}" for key, n in amounts.items())
+    return ", ".join(f"{size(n) if key in _SIZED else amount(n)} {_noun(key, n)}" for key, n in amounts.items())
+
+
+def _noun(key: str, n: float) -> str:
+    noun = _NOUNS.get(key, key)
+    return noun.removesuffix("s") if n == 1 and key in ("gpus", "cpus") else noun

@@ -21,6 +21,7 @@ _COLUMNS = (
     Column("ENDED", right=True),
     Column("STATE"),
     Column("WHERE, OR WHY", cut=True),
+    Column("WHY IT WAITED", cut=True),
 )
 _SUMMARY = (
     ("makespan", "from the first submit to the last end", " s"),
@@ -30,6 +31,7 @@ _SUMMARY = (
     ("mean_jct", "mean time from submit to end", " s"),
     ("preemptions", "jobs stopped for another's sake", ""),
 )
+_IN_NO_MEAN = ("is not in the mean wait", "are not in the mean wait")
 
 
 @command("simulate")
@@ -54,14 +56,17 @@ def show_timeline(shell: Shell, timeline: dict[str, Any]) -> None:
     if not jobs:
         shell.line("the scenario has no jobs")
         return
-    draw(_COLUMNS, [_cells(name, job) for name, job in jobs.items()])
     end = last_moment(timeline)
+    draw(_COLUMNS, [_cells(name, job, end) for name, job in jobs.items()])
     click.echo()
     for line in chart(timeline, end, shutil.get_terminal_size().columns):
         click.echo(line)
     click.echo()
     for line in _summary(timeline["summary"]):
         click.echo(line)
+    never = sum(not job["attempts"] for job in jobs.values())
+    if never:
+        click.echo(f"{never} job{'' if never == 1 else 's'} never started, and so {_IN_NO_MEAN[never > 1]}")
 
 
 def last_moment(timeline: dict[str, Any]) -> float:
@@ -70,15 +75,25 @@ def last_moment(timeline: dict[str, Any]) -> float:
     return float(max(moments, default=0.0))
 
 
-def _cells(name: str, job: dict[str, Any]) -> list[str | Cell]:
+def _cells(name: str, job: dict[str, Any], end: float) -> list[str | Cell]:
     attempts = job["attempts"]
     first, last = (attempts[0], attempts[-1]) if attempts else (None, None)
     waited = "" if first is None else _seconds(first["from"] - job["submitted"])
     tries = f" ({len(attempts)} attempts)" if len(attempts) > 1 else ""
+    where, why = _where_or_why(job, last), _why_it_waited(job, end)
     return [
         name, _seconds(job["submitted"]), waited, _seconds(first and first["from"]), _seconds(job["ended"]),
-        state(job["state"] + tries), _where_or_why(job, last),
+        state(job["state"] + tries), where,
+        "" if why == where else why,
     ]  # fmt: skip
+
+
+def _why_it_waited(job: dict[str, Any], end: float) -> str:
+    """Return the first reason of the longest wait; one that goes on is as long as the timeline."""
+    lengths = [(end if wait["to"] is None else wait["to"]) - wait["from"] for wait in job["waits"]]
+    longest = max(lengths, default=0.0)
+    reasons = job["waits"][lengths.index(longest)]["reasons"] if longest > 0 else []
+    return str(reasons[0]["text"]) if reasons else ""
 
 
 def _where_or_why(job: dict[str, Any], last: dict[str, Any] | None) -> str:

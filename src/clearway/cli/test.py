@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 CLEAR_LINE = "\r\033[K"
+INDENT = " " * 4
 
 
 @command("test")
@@ -23,7 +24,8 @@ CLEAR_LINE = "\r\033[K"
 def test_command(shell: Shell, paths: tuple[Path, ...]) -> int:
     """Run scenarios and judge what they expect, and what must always hold.
 
-    Names each broken line. Exits with 1 if anything does not hold or a scenario cannot be run.
+    Names each broken line, and below it what its jobs waited for or how they ended. Exits with 1 if anything does not
+    hold or is not carried out yet, else with 2 if a file is refused.
     """
     files = scenarios.files_of(paths)
     verdicts = []
@@ -37,7 +39,14 @@ def test_command(shell: Shell, paths: tuple[Path, ...]) -> int:
         shell.document(_document(verdicts))
     else:
         _conclude(shell, verdicts)
-    return 0 if all(verdict.holds for verdict in verdicts) else faults.FAILED
+    return _code(verdicts)
+
+
+def _code(verdicts: Sequence[scenarios.Verdict]) -> int:
+    wrong = [verdict for verdict in verdicts if not verdict.holds]
+    if any(verdict.refused is None or verdict.waits_for for verdict in wrong):
+        return faults.FAILED
+    return faults.BAD_INPUT if wrong else 0
 
 
 def _progress(done: int, total: int, file: Path | None) -> None:
@@ -48,7 +57,7 @@ def _progress(done: int, total: int, file: Path | None) -> None:
 
 
 def _tell(shell: Shell, verdict: scenarios.Verdict) -> None:
-    if verdict.holds:
+    if verdict.holds and verdict.expects:
         return
     if sys.stderr.isatty():
         click.echo(CLEAR_LINE, nl=False, err=True)
@@ -56,8 +65,12 @@ def _tell(shell: Shell, verdict: scenarios.Verdict) -> None:
         shell.line(f"{verdict.file}: not run: this version does not carry out {verdict.waits_for} yet")
     elif verdict.refused is not None:
         shell.line(f"{verdict.file}: cannot be run: {verdict.refused}")
-    for line in verdict.broken:
-        shell.line(f"{verdict.file}: {line}")
+    elif verdict.holds:
+        shell.line(f"{verdict.file}: holds (only the rules that always hold; it has no `expect`)")
+    for breach in verdict.broken:
+        shell.line(f"{verdict.file}: {breach.text}")
+        for line in breach.why:
+            shell.line(f"{INDENT}{line}")
 
 
 def _conclude(shell: Shell, verdicts: Sequence[scenarios.Verdict]) -> None:
@@ -67,6 +80,9 @@ def _conclude(shell: Shell, verdicts: Sequence[scenarios.Verdict]) -> None:
     broken = len(verdicts) - holding - later - refused
     parts = [f"{holding} hold" if holding != 1 else "1 holds"]
     parts += [f"{n} {what}" for n, what in ((broken, "broken"), (refused, "cannot be run"), (later, "not run")) if n]
+    silent = sum(verdict.holds and not verdict.expects for verdict in verdicts)
+    if silent:
+        parts[0] += f" ({silent} of them without an `expect`)" if holding > 1 else " (without an `expect`)"
     count = f"{len(verdicts)} scenario{'' if len(verdicts) == 1 else 's'}"
     shell.line(f"{count}: {', '.join(parts)} ({sum(v.took_s for v in verdicts):.1f} s)")
 
@@ -77,7 +93,9 @@ def _document(verdicts: Sequence[scenarios.Verdict]) -> dict[str, Any]:
             {
                 "file": str(v.file),
                 "holds": v.holds,
-                "broken": list(v.broken),
+                "expects": v.expects,
+                "broken": [breach.text for breach in v.broken],
+                "why": [list(breach.why) for breach in v.broken],
                 "waits_for": v.waits_for or None,
                 "refused": None if v.refused is None else faults.problem(v.refused),
                 "took_s": round(v.took_s, 3),

@@ -10,6 +10,7 @@ from clearway.cli.job_options import number_or_text
 from clearway.cli.shell import Shell, command
 from clearway.cli.told import counted_only
 from clearway.config.home import home_dir
+from clearway.model.errors import ConflictError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,10 @@ def up_command(shell: Shell, *, detach: bool, devices: str | None, fleet: str | 
     load_settings(home, options)  # what is refused is said here, and not at the end of a log
     if not detach:
         shell.note(f"a controller starts for {home}; Ctrl-C stops it, jobs go on")
-    running = start(home, options, detach=detach)
+    try:
+        running = start(home, options, detach=detach)
+    except ConflictError as error:
+        raise ConflictError(f"{error}; clearway down stops it; then up with the new options") from None
     if shell.as_json:
         shell.document(
             {"home": str(home), "controller": {k: v for k, v in running._asdict().items() if k != "started"}}

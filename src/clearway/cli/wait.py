@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clearway.cli import faults
+from clearway.cli import faults, shown
 from clearway.cli.choices import JOBS
 from clearway.cli.job_options import number_or_text
 from clearway.cli.shell import Shell, command
@@ -48,5 +48,5 @@ def _until_over(client: Client, job: str, until: float | None) -> dict[str, Any]
 
 def _told(row: dict[str, Any]) -> str:
     reason = row["reason"]["text"] if row["reason"] and row["state"] != "succeeded" else ""
-    code = f", exit code {row['exit_code']}" if row["exit_code"] else ""
+    code = f", {shown.ending(row['exit_code'])}" if row["exit_code"] else ""
     return f"job {row['id']} ({row['name']}) {row['state']}{code}{': ' if reason else ''}{reason}"

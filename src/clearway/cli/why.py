@@ -32,6 +32,8 @@ def why_command(shell: Shell, job: str) -> None:
     said = told["reasons"] or told["causes"][-1:]  # a success has no reason of its own: its attempt's end tells
     for reason in said:
         shell.line(f"  {reason['text']}")
+    if promise := shown.expected(told.get("expected")):
+        shell.line(f"  {promise}")
     now = said[-1]["text"] if said else ""
     causes = [cause for cause in told["causes"] if not (cause is told["causes"][-1] and cause["text"] == now)]
     if causes:

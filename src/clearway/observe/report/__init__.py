@@ -2,6 +2,6 @@
 
 from clearway.observe.report.dump import as_csv, as_json
 from clearway.observe.report.page import page
-from clearway.observe.report.terminal import print_comparison
+from clearway.observe.report.terminal import PIPE_WIDTH, print_comparison
 
-__all__ = ["as_csv", "as_json", "page", "print_comparison"]
+__all__ = ["PIPE_WIDTH", "as_csv", "as_json", "page", "print_comparison"]

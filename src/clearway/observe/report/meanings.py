@@ -22,3 +22,5 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ("satisfied", "What a queue held over what its jobs asked for while they were there."),
     ("preempted", "Attempts stopped for another job's sake."),
 )
+OF_QUEUES = frozenset({"satisfied"})
+"""Figures that only the table of queues has."""

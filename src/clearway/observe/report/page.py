@@ -6,9 +6,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from clearway.observe.report.colours import OTHER, policy_class, queue_classes
-from clearway.observe.report.meanings import MEANINGS
+from clearway.observe.report.meanings import MEANINGS, OF_QUEUES
 from clearway.observe.report.numbers import plain, seconds
-from clearway.observe.report.plot_gantt import gantt_plot
+from clearway.observe.report.plot_gantt import excerpt_words, gantt_plot
 from clearway.observe.report.plot_pairs import pairs_plot
 from clearway.observe.report.plot_sizes import sizes_plot
 from clearway.observe.report.plot_use import capacity_words, use_plot, use_top
@@ -38,9 +38,9 @@ def page(comparison: Comparison) -> str:
         _use(comparison, names, classes, to_us),
         _waiting(comparison, names, to_us),
         _sizes(comparison, names),
-        _gantt(comparison, names, classes),
+        _gantt(comparison, names, classes, to_us),
         queues(comparison, names, classes),
-        _meanings(),
+        _meanings(queues=len(classes) > 1),
     ]
     title = f"{escape(comparison.workload)}: {escape(', '.join(names))}"
     return (
@@ -135,19 +135,21 @@ def _sizes(comparison: Comparison, names: Sequence[str]) -> str:
     return _section("Wait by size", words, f'<div class="card">{_policy_key(names)}<figure>{plot}</figure></div>')
 
 
-def _gantt(comparison: Comparison, names: Sequence[str], classes: Mapping[str, str]) -> str:
+def _gantt(comparison: Comparison, names: Sequence[str], classes: Mapping[str, str], to_us: int) -> str:
+    if not any(outcome.excerpt.bars for outcome in comparison.outcomes):
+        return ""
     shades = classes if len(classes) > 1 else {}
     cards = "".join(
         f'<div class="card"><h3><i class="{policy_class(i)}"></i>{escape(name)}</h3>'
         f"<figure>{gantt_plot(outcome.excerpt, shades)}</figure></div>"
         for i, (outcome, name) in enumerate(zip(comparison.outcomes, names, strict=True))
-        if outcome.excerpt.bars
     )
     colours = "the colours of the queues" if shades else "colours that tell neighbours apart"
-    words = f"An excerpt around the moment when most jobs waited, in {colours}. Rest on a bar for its job."
-    return _section("Who held what", words, _queue_key(classes) + cards) if cards else ""
+    words = f"{excerpt_words(comparison.outcomes[0].excerpt, to_us)}, in {colours}. Rest on a bar for its job."
+    return _section("Who held what", escape(words), _queue_key(classes) + cards)
 
 
-def _meanings() -> str:
-    entries = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in MEANINGS)
+def _meanings(*, queues: bool) -> str:
+    shown = [(word, meaning) for word, meaning in MEANINGS if queues or word not in OF_QUEUES]
+    entries = "".join(f"<dt>{word}</dt><dd>{meaning}</dd>" for word, meaning in shown)
     return f"<section><h2>What the figures mean</h2><dl>{entries}</dl></section>"

@@ -1,4 +1,4 @@
-"""Who held what around the busiest moment: a row a device, or a pool of processors as bands."""
+"""Who held what in a window of time: a row a device, or a pool of processors as bands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clearway.observe.report import svg
 from clearway.observe.report.colours import QUEUE_COLOURS
 from clearway.observe.report.frame import BOTTOM, LEFT, RIGHT, Frame
-from clearway.observe.report.numbers import plain, seconds
+from clearway.observe.report.numbers import DAY_S, plain, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,6 +30,25 @@ def gantt_plot(excerpt: Excerpt, classes: Mapping[str, str]) -> str:
     return _pool(excerpt, classes) if excerpt.pooled else _devices(excerpt, classes)
 
 
+def excerpt_words(excerpt: Excerpt, to_us: int) -> str:
+    """Return in words which excerpt it is, of a run that lasts until `to_us`."""
+    begin, end, whole = excerpt.from_us, excerpt.to_us, max(to_us, excerpt.to_us)
+    if whole >= DAY_S * SECOND_US:
+        span = "days {:.2f} to {:.2f} of {:.2f}".format(*(us / SECOND_US / DAY_S for us in (begin, end, whole)))
+    else:
+        span = f"{seconds(begin / SECOND_US)} to {seconds(end / SECOND_US)} of {seconds(whole / SECOND_US)}"
+    return (
+        f"The same excerpt for each policy: {span}, {_nodes_words(len(excerpt.nodes), excerpt.of_nodes)}; "
+        "around the moment when the work submitted is furthest ahead of what the machines can do"
+    )
+
+
+def _nodes_words(shown: int, there: int) -> str:
+    if shown < there:
+        return f"the first {shown:,} of {there:,} nodes"
+    return f"all {there:,} nodes" if there > 1 else "the only node"
+
+
 def _frame(excerpt: Excerpt, height: float) -> Frame:
     return Frame(WIDTH, height, excerpt.from_us, excerpt.to_us, 1.0)
 
@@ -48,7 +67,7 @@ def _devices(excerpt: Excerpt, classes: Mapping[str, str]) -> str:
     for bar in excerpt.bars:
         for first, count in _runs(bar.devices):
             parts += _bar(frame, bar, tops[bar.node] + first * ROW, count * ROW - 1, classes)
-    return svg.picture(WIDTH, y + BOTTOM, parts, "devices held around the busiest moment, one row for each device")
+    return svg.picture(WIDTH, y + BOTTOM, parts, "devices held in the excerpt, one row for each device")
 
 
 def _runs(devices: tuple[int, ...]) -> Iterator[tuple[int, int]]:
@@ -72,7 +91,7 @@ def _pool(excerpt: Excerpt, classes: Mapping[str, str]) -> str:
         for low, size in free.take(bar.milli, bar.from_us, bar.to_us):
             y = TOP + POOL_HEIGHT - (low + size) * scale
             parts += _bar(frame, bar, y, max(0.5, size * scale - 0.4), classes)
-    return svg.picture(WIDTH, height, parts, "processors held around the busiest moment")
+    return svg.picture(WIDTH, height, parts, "processors held in the excerpt")
 
 
 class _Free:
@@ -110,7 +129,7 @@ class _Free:
 
 def _bar(frame: Frame, bar: Bar, y: float, height: float, classes: Mapping[str, str]) -> list[str]:
     left, right = frame.x(max(bar.from_us, frame.from_us)), frame.x(min(bar.to_us, frame.to_us))
-    if right <= LEFT or bar.to_us <= frame.from_us:
+    if right <= LEFT or bar.to_us <= frame.from_us or bar.from_us >= frame.to_us:
         return []
     held = f"{plain(bar.milli / MILLI)} held for {seconds((bar.to_us - bar.from_us) / SECOND_US)}"
     title = f"{bar.job} ({bar.queue}): {held}"

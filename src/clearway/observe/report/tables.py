@@ -53,6 +53,11 @@ QUEUE_COLUMNS = (
 )
 
 
+def cells_of(figures: Mapping[str, Any], columns: Sequence[Column]) -> list[str]:
+    """Return what stands in each column."""
+    return [column.show(_value(figures, column)) for column in columns]
+
+
 def policies(comparison: Comparison, names: Sequence[str]) -> str:
     """Return the table of policies; the best of each column stands out."""
     rows = [o.figures for o in comparison.outcomes]

@@ -1,86 +1,43 @@
-"""The comparison in a terminal."""
+"""The comparison in a terminal. No number is ever cut: what is too wide is stacked."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
-from clearway.observe.report.numbers import percent, plain, short, signed
+from clearway.observe.report.grid import Grid, stacked
+from clearway.observe.report.numbers import plain, short, signed
+from clearway.observe.report.tables import COLUMNS, QUEUE_COLUMNS, Column, cells_of
 from clearway.sim.results.outcome import labels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from rich.console import Console
 
-    from clearway.sim.results.outcome import Comparison, Outcome
+    from clearway.sim.results.outcome import Comparison
 
 SHOWN_QUEUES = 12
+PIPE_WIDTH = 100
+"""Columns of a file or a pipe, which has no width of its own."""
+DIFFERENCES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+    ("wait", "wait", short), ("completion", "completion", short), ("bounded_slowdown", "slowdown", plain),
+)  # fmt: skip
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Print the table of policies, that of queues, the differences, and what has to be known to judge them."""
     if not comparison.complete:
-        console.print(Text("PARTIAL: interrupted; the figures hold for what had finished by then", style="bold yellow"))
-    console.print(policies_table(comparison))
+        _say(console, "PARTIAL: interrupted; the figures hold for what had finished by then", "bold yellow")
+    _say(console, f"{comparison.workload} on {comparison.fleet}", "italic")
+    _policies(comparison, console)
     if len(comparison.outcomes[0].figures["queues"]) > 1:
-        console.print(queues_table(comparison))
+        _queues(comparison, console)
     if comparison.differences:
-        console.print(differences_table(comparison))
+        _differences(comparison, console)
     for sentence in (*comparison.damage, *comparison.notes):
-        console.print(Text(sentence, style="dim"))
-
-
-def policies_table(comparison: Comparison) -> Table:
-    """Return one row a policy."""
-    table = Table(title=f"{comparison.workload} on {comparison.fleet}", title_justify="left", box=None, pad_edge=False)
-    for name in ("policy", "finished", "wait\nmean", "\nmedian", "\np95", "completion\nmean", "\nmedian", "\np95"):
-        table.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
-    for name in ("slowdown", "makespan", "use", "fragmented", "fairness\nfinish", "\nshare", "preempted"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for label, outcome in zip(labels(comparison.outcomes), comparison.outcomes, strict=True):
-        table.add_row(label if outcome.complete else f"{label} (partial)", *_row(outcome))
-    return table
-
-
-def _row(outcome: Outcome) -> list[str]:
-    f = outcome.figures
-    spans = [short(f[what][how]) for what in ("wait", "completion") for how in ("mean", "median", "p95")]
-    return [
-        plain(f["finished"]), *spans, plain(f["bounded_slowdown"]), short(f["makespan"]), percent(f["use"]),
-        percent(f["fragmented"]), plain(f["finish_time_fairness"]["mean"]), plain(f["share_fairness"]),
-        plain(f["preemptions"]),
-    ]  # fmt: skip
-
-
-def queues_table(comparison: Comparison) -> Table:
-    """Return one row a queue and policy, the queues that ask for most first."""
-    table = Table(title="by queue", title_justify="left", box=None, pad_edge=False)
-    for name in (
-        "queue",
-        "policy",
-        "finished",
-        "wait mean",
-        "wait p95",
-        "completion mean",
-        "slowdown",
-        "use",
-        "satisfied",
-    ):
-        table.add_column(name, justify="left" if name in {"queue", "policy"} else "right", no_wrap=True)
-    names = largest_queues(comparison)
-    for queue in names[:SHOWN_QUEUES]:
-        for label, outcome in zip(labels(comparison.outcomes), comparison.outcomes, strict=True):
-            f = outcome.figures["queues"].get(queue)
-            if f:
-                table.add_row(
-                    queue, label, plain(f["finished"]), short(f["wait"]["mean"]), short(f["wait"]["p95"]),
-                    short(f["completion"]["mean"]), plain(f["bounded_slowdown"]), percent(f["use"]),
-                    percent(f["satisfied"]),
-                )  # fmt: skip
-    if len(names) > SHOWN_QUEUES:
-        table.caption = f"and {len(names) - SHOWN_QUEUES} more queues (--json has them)"
-    return table
+        _say(console, sentence, "dim")
 
 
 def largest_queues(comparison: Comparison) -> list[str]:
@@ -89,19 +46,76 @@ def largest_queues(comparison: Comparison) -> list[str]:
     return sorted(queues, key=lambda name: (-(queues[name]["use"] or 0), name))
 
 
-def differences_table(comparison: Comparison) -> Table:
-    """Return the differences from the first policy with their intervals."""
-    first = labels(comparison.outcomes)[0]
-    table = Table(title=f"difference from {first}, with 95 % intervals", title_justify="left", box=None, pad_edge=False)
-    for name in ("policy", "wait", "", "completion", "", "slowdown", "", "resampled"):
-        table.add_column(name, justify="left" if name == "policy" else "right", no_wrap=True)
-    for label, found in comparison.differences.items():
-        if not found["jobs"]:
-            continue
-        cells: list[str] = []
-        for what, shown in (("wait", short), ("completion", short), ("bounded_slowdown", plain)):
-            d = found[what]
-            interval = "too few" if d["low"] is None else f"{signed(shown(d['low']))} .. {signed(shown(d['high']))}"
-            cells += [signed(shown(d["mean"])), f"[{interval}]"]
-        table.add_row(label, *map(Text, cells), f"{found['blocks']} {found['block']}s")
-    return table
+def _policies(comparison: Comparison, console: Console) -> None:
+    named = zip(labels(comparison.outcomes), comparison.outcomes, strict=True)
+    shown = [(name if o.complete else f"{name} (partial)", cells_of(o.figures, COLUMNS)) for name, o in named]
+    wide = Grid(("policy", *_over(COLUMNS)), tuple((name, *cells) for name, cells in shown))
+    if wide.width <= console.width:
+        _draw(console, [wide])
+    else:
+        _draw(console, stacked(_beside(COLUMNS), shown, console.width))
+
+
+def _over(columns: Iterable[Column]) -> tuple[str, ...]:
+    return tuple(f"{c.group}\n{c.name}" if c.group else c.name for c in columns)
+
+
+def _beside(columns: Iterable[Column]) -> list[str]:
+    return [f"{c.group} {c.name}".strip() for c in columns]
+
+
+def _queues(comparison: Comparison, console: Console) -> None:
+    names = largest_queues(comparison)
+    shown = {queue: _of_queue(comparison, queue) for queue in names[:SHOWN_QUEUES]}
+    rows = tuple((queue, policy, *cells) for queue, found in shown.items() for policy, cells in found)
+    wide = Grid(("queue", "policy", *_over(QUEUE_COLUMNS)), rows, words=2)
+    _say(console, "\nby queue", "italic")
+    if wide.width <= console.width:
+        _draw(console, [wide])
+    else:
+        for queue, found in shown.items():
+            _say(console, f"queue {queue}", "bold")
+            _draw(console, stacked(_beside(QUEUE_COLUMNS), found, console.width))
+    if len(names) > SHOWN_QUEUES:
+        _say(console, f"and {len(names) - SHOWN_QUEUES} more queues (--json has them)", "dim")
+
+
+def _of_queue(comparison: Comparison, queue: str) -> list[tuple[str, list[str]]]:
+    named = zip(labels(comparison.outcomes), comparison.outcomes, strict=True)
+    found = ((name, outcome.figures["queues"].get(queue)) for name, outcome in named)
+    return [(name, cells_of(figures, QUEUE_COLUMNS)) for name, figures in found if figures]
+
+
+def _differences(comparison: Comparison, console: Console) -> None:
+    shown = [(name, _difference(found)) for name, found in comparison.differences.items() if found["jobs"]]
+    if not shown:
+        return
+    figures = [word for _, name, _ in DIFFERENCES for word in (name, "")]
+    wide = Grid(("policy", *figures, "resampled"), tuple((name, *cells) for name, cells in shown))
+    _say(console, f"\ndifference from {labels(comparison.outcomes)[0]}, with 95 % intervals", "italic")
+    if wide.width <= console.width:
+        _draw(console, [wide])
+    else:
+        _draw(console, stacked([*figures, "resampled"], shown, console.width))
+
+
+def _difference(found: Mapping[str, Any]) -> list[str]:
+    cells: list[str] = []
+    for what, _, words in DIFFERENCES:
+        d = found[what]
+        interval = "too few" if d["low"] is None else f"{signed(words(d['low']))} .. {signed(words(d['high']))}"
+        cells += [signed(words(d["mean"])), f"[{interval}]"]
+    return [*cells, f"{found['blocks']} {found['block']}s"]
+
+
+def _draw(console: Console, grids: Sequence[Grid]) -> None:
+    for grid in grids:
+        for line in grid.head_lines():
+            console.print(Text(line, "bold"), soft_wrap=True)
+        for line in grid.row_lines():
+            console.print(Text(line), soft_wrap=True)
+
+
+def _say(console: Console, words: str, style: str) -> None:
+    """Print a sentence: in a terminal in as many lines as it takes, into a pipe in one, so that it can be searched."""
+    console.print(Text(words, style), soft_wrap=not console.is_terminal)

@@ -44,13 +44,14 @@ def comparison(trace: Trace, plans: Sequence[Plan], outcomes: Sequence[Outcome])
 def fleet_words(nodes: Sequence[NodeSpec]) -> str:
     """Return a fleet in a few words: `8 nodes with 64 GPUs (64 V100)`, or `one pool of 256 CPUs`."""
     devices = sum(node.gpus for node in nodes)
+    count = "1 node" if len(nodes) == 1 else f"{len(nodes):,} nodes"
     if not devices:
         cpus = sum(node.cpus for node in nodes if node.cpus < PLENTY) // MILLI
-        return f"one pool of {cpus:,} CPUs" if len(nodes) == 1 else f"{len(nodes):,} nodes with {cpus:,} CPUs"
+        return f"one pool of {cpus:,} CPUs" if len(nodes) == 1 else f"{count} with {cpus:,} CPUs"
     models = Counter[str]()
     for node in nodes:
         models[node.gpu_model] += node.gpus
     kinds = [f"{n:,} {model}" for model, n in models.most_common(SHOWN_KINDS) if model]
     more = len(models) - SHOWN_KINDS
     named = f" ({', '.join(kinds)}{f', {more} more models' if more > 0 else ''})" if kinds else ""
-    return f"{len(nodes):,} nodes with {devices:,} GPUs{named}"
+    return f"{count} with {devices:,} GPU{'' if devices == 1 else 's'}{named}"

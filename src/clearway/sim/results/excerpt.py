@@ -1,14 +1,12 @@
-"""An excerpt of who held what, around the moment when most jobs waited: enough for one picture, never more."""
+"""An excerpt of who held what in a window of time on the first nodes: enough for one picture, never more."""
 
 from __future__ import annotations
 
-from collections import deque
+from heapq import heappush, heappushpop
 from typing import NamedTuple
 
-KEPT_BARS = 500  # ended grants kept at any time
-AFTER_PEAK = 200  # of which so many come after the peak
-ROWS = 48  # devices shown
-HIGHER = 1.1  # a new peak counts when it is a tenth higher than the last
+KEPT_BARS = 4000  # where there are more the shortest are left out: they would hardly be seen
+ROWS = 48  # devices shown, or nodes of processors
 
 
 class Bar(NamedTuple):
@@ -27,31 +25,38 @@ class Bar(NamedTuple):
 
 
 class Excerpt(NamedTuple):
-    """A window of time, the nodes shown with their devices (or thousandths of processors), and the bars in it."""
+    """A window of time, the nodes shown with their devices (or thousandths of processors), and the bars in it.
+
+    `of_nodes` is how many nodes there are, shown or not.
+    """
 
     from_us: int
     to_us: int
     nodes: tuple[tuple[str, int], ...]
     pooled: bool
     bars: tuple[Bar, ...]
+    of_nodes: int = 0
 
 
 class Gantt:
-    """Keeps the last grants of the first nodes, and a copy of them around the highest peak of waiting."""
+    """Keeps what the first nodes held within a window of time. Without a window it keeps nothing."""
 
-    def __init__(self) -> None:
-        """Start with nothing."""
+    def __init__(self, window: tuple[int, int] | None = None) -> None:
+        """Start with nothing; `window` is its first and its last moment in microseconds."""
         self.nodes: list[tuple[str, int]] = []
-        self._slots: dict[int, int] = {}
         self.pooled = False
+        self._window = window
+        self._known: set[int] = set()
+        self._slots: dict[int, int] = {}
         self._open: dict[tuple[int, int, int], Bar] = {}
-        self._ended: deque[Bar] = deque(maxlen=KEPT_BARS)
-        self._peak = 0.0
-        self._due: int | None = None
-        self._best: Excerpt | None = None
+        self._ended: list[tuple[int, int, Bar]] = []
+        self._count = 0
 
     def add_node(self, slot: int, name: str, gpus: int, milli_cpus: int, *, pooled: bool) -> None:
         """Show this node if there is room; `pooled` where the fleet has no devices."""
+        if self._window is None:
+            return
+        self._known.add(slot)
         rows = sum(count for _, count in self.nodes)
         self.pooled = pooled
         if slot in self._slots or (rows + gpus > ROWS and self.nodes) or (pooled and len(self.nodes) >= ROWS):
@@ -66,30 +71,24 @@ class Gantt:
 
     def begin(self, key: tuple[int, int, int], slot: int, bar: Bar) -> None:
         """Show what a task holds from `bar.from_us` on."""
-        self._open[key] = bar._replace(node=self._slots[slot])
+        if self._window is not None and bar.from_us <= self._window[1]:
+            self._open[key] = bar._replace(node=self._slots[slot])
 
     def end(self, key: tuple[int, int, int], now_us: int) -> None:
         """Finish the bar of a task whose grant is free."""
         bar = self._open.pop(key, None)
-        if bar is None:
+        if bar is None or self._window is None or now_us < self._window[0]:
             return
-        self._ended.append(bar._replace(to_us=now_us))
-        if self._due is not None:
-            self._due -= 1
-            if self._due <= 0:
-                self._best, self._due = self._copy(now_us), None
-
-    def waiting(self, count: int) -> None:
-        """Look whether so many waiting jobs are a new peak."""
-        if count > self._peak * HIGHER:
-            self._peak, self._due = count, AFTER_PEAK
+        self._count += 1
+        entry = (now_us - bar.from_us, self._count, bar._replace(to_us=now_us))
+        if len(self._ended) < KEPT_BARS:
+            heappush(self._ended, entry)
+        else:
+            heappushpop(self._ended, entry)
 
     def excerpt(self, now_us: int) -> Excerpt:
-        """Return the picture of the peak; of the end where the peak is still near."""
-        return self._best if self._best and self._due is None else self._copy(now_us)
-
-    def _copy(self, now_us: int) -> Excerpt:
-        running = tuple(bar._replace(to_us=now_us) for bar in self._open.values())
-        full = len(self._ended) == KEPT_BARS
-        begin = self._ended[0].to_us if full else min((b.from_us for b in self._ended), default=0)
-        return Excerpt(begin, now_us, tuple(self.nodes), self.pooled, (*self._ended, *running))
+        """Return the picture; what is still held ends `now_us`."""
+        from_us, to_us = self._window or (0, 0)
+        ended = (bar for _, _, bar in sorted(self._ended, key=lambda entry: entry[1]))
+        running = (bar._replace(to_us=now_us) for bar in self._open.values())
+        return Excerpt(from_us, to_us, tuple(self.nodes), self.pooled, (*ended, *running), len(self._known))

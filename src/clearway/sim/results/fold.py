@@ -58,10 +58,10 @@ class _Live:
 class Fold:
     """Give it the arrivals on their way in and the records on their way out; then ask for what it kept."""
 
-    def __init__(self, *, by_gpu: bool) -> None:
-        """Measure GPUs (`by_gpu`) or CPUs."""
+    def __init__(self, *, by_gpu: bool, window: tuple[int, int] | None = None) -> None:
+        """Measure GPUs (`by_gpu`) or CPUs, and keep who held what within a window of time (microseconds)."""
         self.by_gpu = by_gpu
-        self.columns, self.curves, self.gantt = Columns(), Curves(), Gantt()
+        self.columns, self.curves, self.gantt = Columns(), Curves(), Gantt(window)
         self.queues: dict[str, int] = {}
         self.arrived = self.refused = self.preemptions = self.losses = 0
         self.first_us: int | None = None
@@ -187,8 +187,6 @@ class Fold:
     def _wait(self, by: int) -> None:
         self._waiting += by
         self.curves.change("waiting", by, self.now_us)
-        if by > 0:
-            self.gantt.waiting(self._waiting)
 
     def _hold(self, milli: int, queue: str) -> None:
         self._at.held += milli

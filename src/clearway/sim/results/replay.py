@@ -35,7 +35,10 @@ LOOK_EVERY_S = 0.2  # how often progress is told and an interruption noticed
 
 
 class Plan(NamedTuple):
-    """What is to be replayed. Where the policy's `estimate` is oracle, each job states its real run time."""
+    """What is to be replayed. Where the policy's `estimate` is oracle, each job states its real run time.
+
+    `window` is the span of time (microseconds) of which it is kept who held what; None keeps nothing of it.
+    """
 
     workload: Path
     fleet: Fleet
@@ -43,6 +46,7 @@ class Plan(NamedTuple):
     policy: PolicySpec
     seed: int = 0
     load: float = 1.0
+    window: tuple[int, int] | None = None
 
 
 class Interrupted(Exception):  # noqa: N818 - no error: somebody asked to stop
@@ -64,7 +68,7 @@ def replay(plan: Plan, told: Callable[[int], bool] = lambda _: True) -> Outcome:
     is not complete. Errors: those of reading the workload.
     """
     unit, capacity = units(plan.fleet.nodes)
-    fold = Fold(by_gpu=unit == "gpus")
+    fold = Fold(by_gpu=unit == "gpus", window=plan.window)
     begun_s = time.monotonic()
     complete = _run(plan, fold, told)
     fold.close()

@@ -31,7 +31,10 @@ COLUMNS = (
 ID, USER, GPUS, SUBMIT, _, MODEL, DURATION, _, DEADLINE, _, _, TYPE = range(12)
 MINUTE_US = 60 * SECOND_US
 NODE_GPUS = 8
-NOTES = ("times are taken as minutes", "a deadline is counted from the submit; jobs of best effort have none")
+NOTES = (
+    "times in the source file are taken as minutes",
+    "a deadline is counted from the submit; jobs of best effort have none",
+)
 
 
 def _matches(head: Head) -> bool:

@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from clearway.sim.workloads.survey import Survey
     from clearway.sim.workloads.trace import Trace
 
-USE = 0.8  # a fleet made up for a trace is so large that the trace's work keeps this part of it busy
+USE = 0.8  # a fleet made up for a trace is so large that the trace's work would fill at most this part of it
 NODE_GPUS = 8
 DEFAULT_QUEUE = "default"
-RULE = f"enough for the largest job, and for the trace's work to keep {USE:.0%} busy"
+RULES = {
+    "largest": "as many as the largest job asks for",
+    "all": "as many as all jobs together ask for",
+    "work": (
+        "so many that the work, spread evenly from the first submit to the last, "
+        f"would fill at most {100 * USE:.0f} % of them"
+    ),
+}
+PACE = "sized to the workload as it was recorded, the same for every --load"
 
 
 class Fleet(NamedTuple):
@@ -80,12 +88,24 @@ def _from_yaml(path: Path) -> Fleet:
 def _to_measure(survey: Survey) -> tuple[tuple[NodeSpec, ...], str]:
     """Return nodes of GPUs, or one pool of processors where no job asks for a GPU."""
     if survey.gpu_work:
-        need = max(survey.gpu_work / (WHOLE * survey.span_us * USE), survey.largest_gpus / WHOLE)
-        count = max(1, math.ceil(need / NODE_GPUS))
-        return gpu_nodes(count, NODE_GPUS), f"no fleet is stated: {count} nodes of {NODE_GPUS} GPUs are taken: {RULE}"
-    need = max(survey.cpu_work / (survey.span_us * USE), survey.largest_cpus)
-    processors = max(1, math.ceil(need / ONE_CPU))
-    return pool(processors), f"no fleet is stated: one pool of {processors} processors is taken: {RULE}"
+        need, why = _need(survey.gpu_work, survey.span_us, survey.largest_gpus, survey.all_gpus)
+        count = max(1, math.ceil(need / (WHOLE * NODE_GPUS)))
+        nodes = "1 node" if count == 1 else f"{count:,} nodes"
+        return gpu_nodes(count, NODE_GPUS), f"no fleet is stated: {nodes} of {NODE_GPUS} GPUs, {why}; {PACE}"
+    need, why = _need(survey.cpu_work, survey.span_us, survey.largest_cpus, survey.all_cpus)
+    count = max(1, math.ceil(need / ONE_CPU))
+    return pool(count), f"no fleet is stated: one pool of {count:,} CPUs, {why}; {PACE}"
+
+
+def _need(work: int, span_us: int, largest: int, together: int) -> tuple[float, str]:
+    """Return how many thousandths of a unit are needed, and by which rule.
+
+    Jobs that come nearly at once would ask for a fleet without bounds: more than all of them hold is never needed.
+    """
+    even = work / (span_us * USE)
+    if even <= largest:
+        return largest, RULES["largest"]
+    return (together, RULES["all"]) if even >= together else (even, RULES["work"])
 
 
 def _with_all(queues: tuple[QueueSpec, ...], survey: Survey) -> tuple[QueueSpec, ...]:

@@ -48,7 +48,7 @@ def _build(line: Line, unit_us: int) -> Arrival:
 
 def _read(path: Path) -> Trace:
     unit_us = _unit_us(path)
-    note = "times are hours" if unit_us == HOUR_US else "times are seconds"
+    note = f"the source file states times in {'hours' if unit_us == HOUR_US else 'seconds'}"
     return Trace("gaia", path, partial(_lines, path, unit_us), partial(_build, unit_us=unit_us), notes=(note,))
 
 

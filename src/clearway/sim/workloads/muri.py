@@ -51,7 +51,7 @@ def _read(path: Path) -> Trace:
         nodes, gpus = int(stated["num_switch"]) * int(stated["num_node_p_switch"]), int(stated["num_gpu_p_node"])
     return Trace(
         "muri", path, partial(_lines, path), partial(_build, per_node=gpus),
-        nodes=gpu_nodes(nodes, gpus), notes=("times are milliseconds",),
+        nodes=gpu_nodes(nodes, gpus), notes=("the source file states times in milliseconds",),
     )  # fmt: skip
 
 

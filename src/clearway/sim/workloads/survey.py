@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Survey:
-    """What a trace asks for. Work is milli-units times microseconds; the largest job in milli-units."""
+    """What a trace asks for, at the pace at which it was recorded.
+
+    Work is milli-units times microseconds; the largest job, and all of them together, in milli-units.
+    """
 
     jobs: int = 0
     queues: dict[str, int] = field(default_factory=dict)
@@ -19,13 +22,15 @@ class Survey:
     cpu_work: int = 0
     largest_gpus: int = 0
     largest_cpus: int = 0
+    all_gpus: int = 0
+    all_cpus: int = 0
     span_us: int = 1
 
     @classmethod
-    def of(cls, trace: Trace, load: float = 1.0) -> Survey:
+    def of(cls, trace: Trace) -> Survey:
         """Look at every job of a trace."""
         found = cls()
-        for at_us, spec, truth in trace.arrivals(load):
+        for at_us, spec, truth in trace.arrivals():
             run_us = truth.runtime_us(1) or 0
             gpus = spec.milli_gpus
             cpus = sum(role.tasks * role.demand.cpus for role in spec.roles)
@@ -35,5 +40,7 @@ class Survey:
             found.cpu_work += cpus * run_us
             found.largest_gpus = max(found.largest_gpus, gpus)
             found.largest_cpus = max(found.largest_cpus, cpus)
+            found.all_gpus += gpus
+            found.all_cpus += cpus
             found.span_us = max(found.span_us, at_us)
         return found

@@ -8,11 +8,12 @@ from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
 
+from clearway.testing.judge.because import OTHER_THAN_STARTS, RUNS, STARTS, Breach, because, because_of_all
 from clearway.testing.judge.values import BOUNDS, NEVER, Raw, Value, amount, as_list, fits, in_units, moment, show, span
 from clearway.testing.judge.world import Held, World, levels
 
-Key = Callable[[World, Any, int], Iterator[str]]
-"""(world, what is expected, slack in microseconds) -> lines that do not hold."""
+Key = Callable[[World, Any, int], Iterator[str | Breach]]
+"""(world, what is expected, slack in microseconds) -> lines that do not hold, with why where that is known."""
 
 _NUMBERED = re.compile(r"(.*)#(\d+)")
 _PART_OF = re.compile(r"[.\[@]")  # in the names of steps, instances and runs, which `all` leaves out
@@ -42,11 +43,19 @@ def _targets(w: World, key: str) -> Iterator[tuple[str, int | None]]:
     yield from ((name, n) for name in w.named(base) or [base])
 
 
-def _window(what: str, t: int, window: Sequence[Any], slack: int) -> Iterator[str]:
-    if not t < NEVER:
-        yield f"{what}: never, expected in {list(window)}"
-    elif not span(window[0]) <= t <= span(window[1]) + slack:
-        yield f"{what} at {show(t)}, expected in {list(window)}"
+def _window(w: World, name: str, what: str, t: int, window: Sequence[Any], slack: int) -> Iterator[Breach]:
+    first, last = span(window[0]), span(window[1]) + slack
+    if first <= t <= last and t < NEVER:
+        return
+    starting = what.endswith("starts")
+    if t < first:
+        why = because(w, name, t, t, {STARTS} if starting else OTHER_THAN_STARTS)
+    elif t < NEVER:  # an end is late for what came long before, too: an earlier attempt, a long wait
+        why = because(w, name, last, t) if starting else because(w, name, until=t)
+    else:
+        why = because(w, name, min(last, w.ended(name)))
+    when = f" at {show(t)}" if t < NEVER else ": never"
+    yield Breach(f"{what}{when}, expected in {list(window)}", why)
 
 
 def _nth(w: World, name: str, n: int) -> Raw | None:
@@ -54,22 +63,21 @@ def _nth(w: World, name: str, n: int) -> Raw | None:
     return found[n - 1] if 0 < n <= len(found) else None
 
 
-def starts(w: World, want: Raw, slack: int) -> Iterator[str]:
+def starts(w: World, want: Raw, slack: int) -> Iterator[Breach]:
     """Check that the attempt's start is in the window."""
     for key, window in want.items():
         for name, n in _targets(w, key):
             attempt = _nth(w, name, n or 1)
-            yield from _window(
-                f"{name}{f'#{n}' if n else ''} starts", moment(attempt["from"]) if attempt else NEVER, window, slack
-            )
+            begin = moment(attempt["from"]) if attempt else NEVER
+            yield from _window(w, name, f"{name}{f'#{n}' if n else ''} starts", begin, window, slack)
 
 
-def ends(w: World, want: Raw, slack: int) -> Iterator[str]:
+def ends(w: World, want: Raw, slack: int) -> Iterator[Breach]:
     """Check that the end of the job, of an attempt's grants or of a workflow's run is in the window."""
     for key, window in want.items():
         for name, n in _targets(w, key):
             end = w.ended(name) if n is None else _end_of(w, name, n)
-            yield from _window(f"{name}{f'#{n}' if n else ''} ends", end, window, slack)
+            yield from _window(w, name, f"{name}{f'#{n}' if n else ''} ends", end, window, slack)
 
 
 def _end_of(w: World, name: str, n: int) -> int:
@@ -80,28 +88,28 @@ def _end_of(w: World, name: str, n: int) -> int:
     return max(held, default=moment(attempt["to"]))
 
 
-def never_starts(w: World, want: list[str], _: int) -> Iterator[str]:
+def never_starts(w: World, want: list[str], _: int) -> Iterator[str | Breach]:
     """Check that no attempt ever started."""
     for pattern in as_list(want):
         if not w.known(pattern):
             yield f"nothing is named {pattern}"
         for name in w.named(pattern):
             if w.attempts(name):
-                yield f"{name} starts at {w.attempts(name)[0]['from']} s"
+                yield Breach(f"{name} starts at {w.attempts(name)[0]['from']} s", because(w, name, kinds={STARTS}))
 
 
-def order(w: World, want: list[Any], _: int) -> Iterator[str]:
+def order(w: World, want: list[Any], _: int) -> Iterator[Breach]:
     """Check that first starts come in this order; equal is fine."""
     for row in want if want and isinstance(want[0], list) else [want]:
         firsts = [(name, _nth(w, name, 1)) for name in row]
         never = [name for name, attempt in firsts if attempt is None]
         if never:
-            yield f"{', '.join(never)} never started, expected {row}"
+            yield Breach(f"{', '.join(never)} never started, expected {row}", because_of_all(w, never))
             continue
         times = [(name, moment(attempt["from"])) for name, attempt in firsts if attempt]
         for (x, a), (y, b) in pairwise(times):
             if a > b:
-                yield f"{x} starts at {show(a)}, {y} already at {show(b)}"
+                yield Breach(f"{x} starts at {show(a)}, {y} already at {show(b)}", because(w, x, b, a))
 
 
 def after(w: World, want: list[Raw], slack: int) -> Iterator[str]:
@@ -121,7 +129,7 @@ def after(w: World, want: list[Raw], slack: int) -> Iterator[str]:
             yield f"{row['job']} starts: {show(start)}, expected after {row['after']} ({show(end)}){within}"
 
 
-def final(w: World, want: Raw, _: int) -> Iterator[str]:
+def final(w: World, want: Raw, _: int) -> Iterator[str | Breach]:
     """Check the state at the end; a list means one of them. `all`: every job, workflow and search, without steps."""
     for key, states in want.items():
         names = w.named(key)
@@ -131,10 +139,14 @@ def final(w: World, want: Raw, _: int) -> Iterator[str]:
             yield f"nothing is named {key}"
         for name in names:
             if w.state(name) not in as_list(states):
-                yield f"{name} is {w.state(name)} at the end, expected {' or '.join(as_list(states))}"
+                end = min(w.ended(name), w.until)
+                yield Breach(
+                    f"{name} is {w.state(name)} at the end, expected {' or '.join(as_list(states))}",
+                    because(w, name, end, end),
+                )
 
 
-def preempted(w: World, want: Raw, _: int) -> Iterator[str]:
+def preempted(w: World, want: Raw, _: int) -> Iterator[str | Breach]:
     """Check who was stopped for another's sake: exactly, never, count (of), max_each, total_max."""
     yield from only("preempted", want, ("exactly", "never", "count", "of", "max_each", "total_max"))
     stops = {n: sum(a["end"] == "preempted" for a in job["attempts"]) for n, job in w.jobs.items()}
@@ -143,27 +155,33 @@ def preempted(w: World, want: Raw, _: int) -> Iterator[str]:
     def all_of(patterns: Value) -> set[str]:
         return {n for p in as_list(patterns) for n in w.named(p)}
 
+    def breach(text: str, names: set[str]) -> Breach:
+        return Breach(text, because_of_all(w, sorted(names), {RUNS}))
+
     if "exactly" in want and set(stops) != all_of(want["exactly"]):
-        yield f"preempted: {', '.join(sorted(stops)) or 'nobody'}, expected exactly {want['exactly']}"
-    if set(stops) & all_of(want.get("never")):
-        yield f"preempted: {', '.join(sorted(set(stops) & all_of(want['never'])))}, expected never"
+        text = f"preempted: {', '.join(sorted(stops)) or 'nobody'}, expected exactly {want['exactly']}"
+        yield breach(text, set(stops) ^ all_of(want["exactly"]))
+    spared = set(stops) & all_of(want.get("never"))
+    if spared:
+        yield breach(f"preempted: {', '.join(sorted(spared))}, expected never", spared)
     counted = set(stops) & all_of(want["of"]) if "of" in want else set(stops)
     if "count" in want and not fits(len(counted), want["count"]):
-        yield f"{len(counted)} jobs preempted, expected {want['count']} of {want.get('of', 'all')}"
+        yield breach(f"{len(counted)} jobs preempted, expected {want['count']} of {want.get('of', 'all')}", counted)
     if "max_each" in want and max(stops.values(), default=0) > want["max_each"]:
-        yield f"preempted {stops} times, expected at most {want['max_each']} each"
+        most = {n for n, k in stops.items() if k > want["max_each"]}
+        yield breach(f"preempted {stops} times, expected at most {want['max_each']} each", most)
     if "total_max" in want and sum(stops.values()) > want["total_max"]:
-        yield f"{sum(stops.values())} preemptions, expected at most {want['total_max']}"
+        yield breach(f"{sum(stops.values())} preemptions, expected at most {want['total_max']}", set(stops))
 
 
-def attempts(w: World, want: Raw, _: int) -> Iterator[str]:
+def attempts(w: World, want: Raw, _: int) -> Iterator[str | Breach]:
     """Count the attempts that started."""
     for key, n in want.items():
         if not w.known(key):
             yield f"nothing is named {key}"
         for name in w.named(key):
             if not fits(len(w.attempts(name)), n):
-                yield f"{name} has {len(w.attempts(name))} attempts, expected {n}"
+                yield Breach(f"{name} has {len(w.attempts(name))} attempts, expected {n}", because(w, name))
 
 
 def runs(w: World, want: Raw, _: int) -> Iterator[str]:

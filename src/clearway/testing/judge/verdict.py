@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.model.errors import InputError
 from clearway.testing.judge import expect, larger
+from clearway.testing.judge.because import MOST_LINES, Breach
 from clearway.testing.judge.places import asked, capacity
 from clearway.testing.judge.rules import calm, gang, numbers, once, sums, why
 from clearway.testing.judge.values import span
@@ -33,47 +34,55 @@ def judge(scenario: Mapping[str, Any], timeline: Mapping[str, Any]) -> list[str]
 
     Both are maps as YAML and JSON give them; a map of another form is a breach too, never an exception.
     """
-    broken = list(numbers(timeline))
+    return [breach.text for breach in breaches(scenario, timeline)]
+
+
+def breaches(scenario: Mapping[str, Any], timeline: Mapping[str, Any]) -> list[Breach]:
+    """Return what `judge` does, each line with what its jobs waited for, or how they ended, at that time."""
+    broken = [Breach(line) for line in numbers(timeline)]
     if broken:
         return broken  # nothing can be compared with what is not a number
     try:
         world = World(dict(scenario), dict(timeline))
     except _FORM as error:
-        return [f"form: the timeline does not have SPEC's form, or grants what cannot be asked for: {_said(error)}"]
+        text = "form: the timeline does not have SPEC's form, or grants what cannot be asked for"
+        return [Breach(f"{text}: {_said(error)}")]
     for name, rule in RULES.items():
         broken += _lines(name, lambda rule=rule: rule(world))  # type: ignore[misc]
     wanted = scenario.get("expect") or {}
     try:
         slack = span(wanted.get("slack", 0))
     except InputError as error:
-        return [*broken, f"expect.slack: {error}"]
+        return [*broken, Breach(f"expect.slack: {error}")]
     return broken + list(_expected(world, wanted, slack))
 
 
-def _expected(world: World, wanted: Mapping[str, Any], slack: int) -> Iterator[str]:
+def _expected(world: World, wanted: Mapping[str, Any], slack: int) -> Iterator[Breach]:
     for key, value in wanted.items():
         if key == "either":
             yield from _lines("expect.either", lambda value=value: _either(world, value, slack))  # type: ignore[misc]
         elif key in EXPECT:
             yield from _lines(f"expect.{key}", lambda key=key, value=value: EXPECT[key](world, value, slack))  # type: ignore[misc]
         elif key != "slack":
-            yield f"expect.{key}: no such key{expect.nearest(str(key), [*EXPECT, 'either', 'slack'])}"
+            yield Breach(f"expect.{key}: no such key{expect.nearest(str(key), [*EXPECT, 'either', 'slack'])}")
 
 
-def _either(world: World, choices: list[Mapping[str, Any]], slack: int) -> Iterator[str]:
+def _either(world: World, choices: list[Mapping[str, Any]], slack: int) -> Iterator[Breach]:
     broken = [list(_expected(world, choice, slack)) for choice in choices]
     if all(broken):
         best = min(broken, key=len, default=[])
-        yield f"none of {len(choices)} alternatives holds; the nearest lacks: {'; '.join(best)}"
+        text = f"none of {len(choices)} alternatives holds; the nearest lacks: {'; '.join(b.text for b in best)}"
+        yield Breach(text, tuple(line for b in best for line in b.why)[:MOST_LINES])
 
 
-def _lines(name: str, rule: Callable[[], Iterator[str]]) -> list[str]:
-    found = []
+def _lines(name: str, rule: Callable[[], Iterator[str | Breach]]) -> list[Breach]:
+    found: list[Breach] = []
     try:
-        for line in rule():
-            found.append(f"{name}: {line}")  # noqa: PERF401  # what was found before an error stays
+        for line in rule():  # what was found before an error stays
+            breach = line if isinstance(line, Breach) else Breach(line)
+            found.append(breach._replace(text=f"{name}: {breach.text}"))
     except _FORM as error:
-        found.append(f"{name}: cannot be judged: {_said(error)}")
+        found.append(Breach(f"{name}: cannot be judged: {_said(error)}"))
     return found
 
 
