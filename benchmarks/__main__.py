@@ -19,6 +19,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="write one JSON document")
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the workloads [%(default)s]")
     parser.add_argument("--only", action="append", help="only these parts of a benchmark")
+    parser.add_argument("--sample", type=int, default=500, help="mutants: so many faults are tried [%(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="mutants: which sample it is [%(default)s]")
     args = parser.parse_args()
     if args.name == "list":
         for name in NAMES:
@@ -38,7 +40,9 @@ def main() -> int:
 
 
 def _shown(value: object) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.2f}" if abs(value) >= 1 else f"{value:.3g}"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from argparse import Namespace
 
-NAMES = ("decisions", "first-result", "replay", "openb")
+NAMES = ("decisions", "first-result", "replay", "openb", "mutants")
 
 
 class Benchmark(Protocol):

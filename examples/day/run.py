@@ -22,7 +22,7 @@ from examples.day.progress import progress
 from examples.day.told import tell_day, tell_models
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -31,12 +31,9 @@ DEVICES = 8
 LOOK_S = 0.2
 GIVEN_UP_S = 300.0
 JOBS = HERE / "jobs"
-COMING = {
-    0.0: ("1-prepare.yaml", "2-sweep.yaml"),
-    3.0: ("3-train.yaml", "4-gang.yaml", "5-shares.yaml", "6-choose.yaml"),
-    6.0: ("7-support.yaml",),
-}
-"""Which files are submitted when, in seconds from the first."""
+FIRST = ("1-prepare.yaml", "2-sweep.yaml")
+LATER = {2.0: ("3-train.yaml", "4-gang.yaml", "5-shares.yaml", "6-choose.yaml"), 5.0: ("7-support.yaml",)}
+"""Which files are submitted when, in seconds from the moment at which the sweep runs."""
 
 
 def main() -> int:
@@ -112,19 +109,26 @@ def _controller(place: Path) -> Iterator[Clearway]:
         clearway("down")
 
 
+def _submit(clearway: Clearway, names: Sequence[str]) -> None:
+    clearway("submit", *(str(JOBS / name) for name in names), quiet=True)
+
+
 def _until_over(client: Client, clearway: Clearway) -> list[dict[str, Any]]:
     """Submit what comes when its time is there, and watch until all jobs are over. Returns all in their order."""
-    coming, begun = sorted(COMING.items()), time.monotonic()
+    later, begun, sweeping = sorted(LATER.items()), time.monotonic(), None
+    _submit(clearway, FIRST)
     with progress() as show:
         while True:
-            passed = time.monotonic() - begun
-            while coming and coming[0][0] <= passed:
-                clearway("submit", *(str(JOBS / name) for name in coming.pop(0)[1]), quiet=True)
+            now = time.monotonic()
+            while later and sweeping is not None and later[0][0] <= now - sweeping:
+                _submit(clearway, later.pop(0)[1])
             rows = sorted(client.jobs(everything=True), key=lambda row: int(row["id"]))
+            if sweeping is None and any(row["name"] == "sweep" and row["started"] for row in rows):
+                sweeping = now
             show(rows)
-            if not coming and all(row["ended"] for row in rows):
+            if not later and all(row["ended"] for row in rows):
                 return rows
-            if passed > GIVEN_UP_S:
+            if now - begun > GIVEN_UP_S:
                 raise TimeoutError(f"the day is not over after {GIVEN_UP_S:g} s")
             time.sleep(LOOK_S)
 

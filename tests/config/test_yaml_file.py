@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import pytest
 
-from clearway.config.yaml_file import parse_documents, parse_yaml
+from clearway.config.yaml_file import parse_documents, parse_yaml, read_text, read_yaml
 from clearway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,14 @@ def test_anchors_and_merges_work() -> None:
     }
 
 
+def test_a_file_is_named_by_the_word_of_the_caller(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="^policy: .*a file that can be read"):
+        read_text(tmp_path, "policy")
+    (tmp_path / "latin").write_bytes(b"name: \xb2")
+    with pytest.raises(InputError, match="UTF-8"):
+        read_yaml(tmp_path / "latin")
+
+
 def test_documents_are_told_apart() -> None:
     assert parse_documents("a: 1\n---\n---\n- 2\n", "x") == [{"a": 1}, [2]]
     assert parse_yaml("# nothing\n", "x") is None
@@ -45,6 +57,9 @@ def test_documents_are_told_apart() -> None:
         ("!!python/object/apply:os.system [ls]", "well-formed"),
         ("a: " + "9" * 5000, "well-formed"),
         ("a: [", "well-formed"),
+        ("a: " + "[" * 100_000, "well-formed"),
+        ("a: !!int zwei", "well-formed"),
+        ("a: b: c", "line 1, column 5"),
         ("\x00", "well-formed"),
         ("\n".join([f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10) if i else 'x'}]" for i in range(9)]), "written out"),
     ],

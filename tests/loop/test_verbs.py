@@ -144,7 +144,7 @@ def test_requeue_and_hold_let_the_next_one_run() -> None:
     bench = Bench(node(), policy=PolicySpec(order=("fifo",)))
     a, b = bench.submit(job("a", 4), job("b", 4))
     bench.up(a)
-    bench.step(Hold(a), Requeue(a))
+    bench.step(Requeue(a, hold=True))
     bench.end(a)
     assert bench.entry(b).held
     assert bench.waits(a)[0].code == Code.HELD  # type: ignore[attr-defined]
@@ -153,7 +153,8 @@ def test_requeue_and_hold_let_the_next_one_run() -> None:
 def test_only_what_runs_can_be_requeued() -> None:
     bench = Bench(node())
     a, b = bench.submit(job("a", 4), job("b", 4))
-    assert isinstance(said(bench, Requeue(b)), ConflictError)
+    assert isinstance(said(bench, Requeue(b, hold=True)), ConflictError)
+    assert bench.entry(b).holder is None, "what is refused does nothing"
     bench.step(Cancel(a))
     assert isinstance(said(bench, Requeue(a)), ConflictError), "it is stopped for good"
     bench.end(a)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from clearway import __version__
-from clearway.api import jobs, logs, machines, problems
+from clearway.api import bookings, jobs, logs, machines, problems, queues, verbs
 from clearway.api.access import Access
 
 if TYPE_CHECKING:
@@ -31,6 +31,6 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.desk = desk
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
-    for router in (machines.router, jobs.router, logs.router):
+    for router in (machines.router, queues.router, bookings.router, jobs.router, verbs.router, logs.router):
         app.include_router(router, prefix=PREFIX)
     return Access(app, token)

@@ -1,20 +1,16 @@
-"""Routes of nodes, queues and the controller itself."""
+"""Routes of nodes and the controller itself."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
-from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheNode, answer
-from clearway.api.rows import node_row, plain, policy_words, queue_row
-from clearway.control import QueueRow
-from clearway.model.asks import Drain, SetQueue
-from clearway.model.errors import InputError, NotFoundError
-from clearway.model.fleet import QueueSpec
-from clearway.model.machine_words import read_queue
+from clearway.api.rows import node_row, plain, policy_words
+from clearway.model.asks import Drain
+from clearway.model.errors import NotFoundError
 from clearway.model.states import shown
 from clearway.model.values import MILLI
 
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
 router = APIRouter()
-DEFAULT = "default"  # the queue of jobs that name none
 
 
 @router.get("/health")
@@ -76,24 +71,6 @@ async def drain(desk: TheDesk, node: TheNode, drained: bool = True) -> Response:
         if row.spec.name == node:
             return answer(node_row(row))
     raise NotFoundError(f"there is no node {node!r}")
-
-
-@router.get("/queues")
-def queues(desk: TheDesk) -> Response:
-    """List queues with what each holds."""
-    found = {DEFAULT: QueueRow(QueueSpec(DEFAULT)), **desk.board.queues}  # a copy, and there is always one queue
-    return answer({"queues": [queue_row(found[name]) for name in sorted(found)]})
-
-
-@router.post("/queues")
-async def set_queue(desk: TheDesk, request: Request) -> Response:
-    """Create or change a queue."""
-    raw = await read_json(request)
-    if not isinstance(raw, dict):
-        raise InputError("body", raw, "a map of the words of a queue")
-    spec = read_queue(raw)
-    await desk.ask(SetQueue(spec))
-    return answer(queue_row(desk.board.queues[spec.name]))
 
 
 @router.post("/shutdown")

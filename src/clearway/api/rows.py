@@ -45,6 +45,7 @@ def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
         "devices": {node: sorted(devices[node]) for node in sorted(devices)},
         "reason": main_reason(waits_for(desk, row) if row.reason is None else (row.reason,)),
         "exit_code": row.exit_code,
+        "held_by": row.held_by,
     }
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _each_job(shell: Shell, jobs: tuple[str, ...], act: Callable[[str], dict[str, Any]], done: str) -> None:
+def each_job(shell: Shell, jobs: tuple[str, ...], act: Callable[[str], dict[str, Any]], done: str) -> None:
+    """Do something with each job, and tell of each what is so then."""
     rows = []
     for job in jobs:
         rows.append(act(job))
@@ -38,21 +39,21 @@ def _each_node(shell: Shell, nodes: tuple[str, ...], *, drained: bool) -> None:
 @JOBS
 def cancel_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Cancel JOBs: those that wait at once, those that run after they were asked to stop. One that is over stays so."""
-    _each_job(shell, jobs, shell.client().cancel, "is told to stop")
+    each_job(shell, jobs, shell.client().cancel, "is told to stop")
 
 
 @command("suspend")
 @JOBS
 def suspend_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Have running JOBs stand still. They keep what they hold."""
-    _each_job(shell, jobs, shell.client().suspend, "stands still; clearway resume has it go on")
+    each_job(shell, jobs, shell.client().suspend, "stands still; clearway resume has it go on")
 
 
 @command("resume")
 @JOBS
 def resume_command(shell: Shell, jobs: tuple[str, ...]) -> None:
     """Have JOBs that stand still go on."""
-    _each_job(shell, jobs, shell.client().resume, "goes on")
+    each_job(shell, jobs, shell.client().resume, "goes on")
 
 
 @command("drain")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearway.cli.yaml_files import read
+from clearway.config.yaml_file import parse_documents, read_text
 from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+STDIN = "-"
 
 
 def maps_of_files(paths: Iterable[str], key: str) -> list[dict[str, Any]]:
@@ -20,10 +24,19 @@ def maps_of_files(paths: Iterable[str], key: str) -> list[dict[str, Any]]:
 
 
 def _of_file(path: str, key: str) -> list[dict[str, Any]]:
-    found = [words for document in read(path) for words in _of_document(document, path, key)]
+    found = [words for document in parse_documents(_text(path), path) for words in _of_document(document, path, key)]
     if not found:
         raise InputError(key, None, f"at least one of the {key} that a file is for", path)
     return found
+
+
+def _text(path: str) -> str:
+    if path != STDIN:
+        return read_text(Path(path), "FILE")
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise InputError("FILE", path, "a text in UTF-8") from None
 
 
 def _of_document(document: object, path: str, key: str) -> Iterator[dict[str, Any]]:

@@ -30,11 +30,12 @@ SEARCH_VARIABLES = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "LD_LIB
 def job_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command one option for each word of a job, in the order of the table."""
     for name in reversed([n for n in JOB_WORDS if n not in _OTHERWISE_GIVEN]):
-        function = _option(name, JOB_WORDS[name])(function)
+        function = word_option(name, JOB_WORDS[name])(function)
     return function
 
 
-def _option(name: str, word: Word) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def word_option(name: str, word: Word) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of a word: a switch, or with a value of its shape."""
     flag = f"--{name.replace('_', '-')}"
     if word.shape == "flag":
         return click.option(f"{flag}/--no-{flag[2:]}", name, default=None, help=word.help)
@@ -80,10 +81,9 @@ def _map(name: str, texts: Iterable[str], *, numbers: bool) -> dict[str, object]
 
 
 def _nested(name: str, text: str) -> object:
-    from clearway.cli.yaml_files import parse
+    from clearway.config.yaml_file import parse_yaml
 
-    documents = parse(text, f"--{name}")
-    return documents[0] if documents else None
+    return parse_yaml(text, f"--{name}")
 
 
 def at_this_place(words: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,23 +10,29 @@ from clearway.cli import shown
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Column, draw
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _COLUMNS = (
     Column("QUEUE", cut=True),
-    Column("PARENT", cut=True),
-    Column("WAITING", right=True),
-    Column("RUNNING", right=True),
     Column("HOLDS", wraps=True),
+    Column("SHARE", wraps=True),
     Column("GUARANTEE", wraps=True),
     Column("LIMIT", wraps=True),
     Column("WEIGHT", right=True),
+    Column("RUNNING", right=True),
+    Column("WAITING", right=True),
+    Column("WANTS", wraps=True),
 )
+INDENT = "  "  # a queue stands below its parent, so much further in
 
 
 @command("queues")
 @click.option("--set", "files", multiple=True, metavar="FILE", help="First create or change the queues of a YAML FILE.")
 def queues_command(shell: Shell, files: tuple[str, ...]) -> None:
-    """List queues, what their jobs hold, and what they may.
+    """Show the tree of queues: what each holds, its fair share now, guarantee and limit, and what waits in it.
 
+    What a queue holds and wants is told with all queues below it. SHARE is what it may have as things are.
     A FILE holds one queue, a list of queues, or {queues: [..]}; - is stdin.
     """
     client = shell.client()
@@ -38,14 +44,46 @@ def queues_command(shell: Shell, files: tuple[str, ...]) -> None:
     rows = client.queues()
     if shell.as_json:
         shell.document({"queues": rows})
-    elif not rows:
-        shell.line("no queues yet; a job without one waits in the queue default, which comes with it")
     else:
-        draw(_COLUMNS, [_cells(row) for row in rows])
+        show_queues(rows)
 
 
-def _cells(row: dict[str, Any]) -> list[str]:
+def show_queues(rows: list[dict[str, Any]]) -> None:
+    """Draw queues as a tree; one whose parent is not among them stands at the top."""
+    names = {row["name"] for row in rows}
+    below: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        below.setdefault(row["parent"] if row["parent"] in names else "", []).append(row)
+    draw(_COLUMNS, [_cells(row, depth) for row, depth in _tree(below, "", 0)])
+
+
+def _tree(below: dict[str, list[dict[str, Any]]], parent: str, depth: int) -> Iterator[tuple[dict[str, Any], int]]:
+    for row in below.get(parent, ()):
+        yield row, depth
+        yield from _tree(below, row["name"], depth + 1)
+
+
+def _cells(row: dict[str, Any], depth: int) -> list[str]:
+    use = row["use"] if row["total_use"] is None else row["total_use"]
     return [
-        row["name"], row["parent"] or "", str(row["pending"]), str(row["running"]), shown.resources(row["use"]),
-        shown.resources(row["guarantee"]), shown.resources(row["limit"]), shown.amount(row["weight"]),
-    ]  # fmt: skip
+        INDENT * depth + row["name"],
+        shown.resources(use),
+        _share(row["share"]),
+        shown.resources(row["guarantee"]),
+        _limits(row),
+        shown.amount(row["weight"]),
+        str(row["running"]),
+        str(row["pending"]),
+        shown.resources(row["wants"] or {}),
+    ]
+
+
+def _share(share: dict[str, float] | None) -> str:
+    if share is None:
+        return ""
+    return f"{100 * share['dominant']:.1f} %" if "dominant" in share else shown.resources(share)
+
+
+def _limits(row: dict[str, Any]) -> str:
+    each = shown.resources(row["limit_per_user"])
+    return "; ".join(text for text in (shown.resources(row["limit"]), f"{each} per user" if each else "") if text)

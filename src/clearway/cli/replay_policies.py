@@ -73,20 +73,18 @@ _RULE = (
 
 
 def _map(text: str, place: str) -> dict[str, Any]:
-    from clearway.sim.yaml_text import load
+    from clearway.config.yaml_file import parse_yaml
 
-    raw = load(text, place)
+    raw = parse_yaml(text, place)
     if not isinstance(raw, dict):
         raise InputError("policy", text, "a map of words", place)
     return raw
 
 
 def _file(path: Path) -> dict[str, Any] | str:
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("policy", str(path), f"a file that can be read ({error})") from error
-    raw = _map(text, str(path))
+    from clearway.config.yaml_file import read_text
+
+    raw = _map(read_text(path, "policy"), str(path))
     inner = raw.get("policy", raw)
     if not isinstance(inner, dict | str):
         raise InputError("policy", inner, "a bundle or a map of words", str(path))

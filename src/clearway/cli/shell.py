@@ -77,3 +77,19 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., int | None]],
         return made
 
     return make
+
+
+def group(name: str) -> Callable[[Callable[[], None]], click.Group]:
+    """Make a function the group of commands that its docstring explains; the shared options may stand behind it."""
+
+    def make(function: Callable[[], None]) -> click.Group:
+        @functools.wraps(function)
+        def keep(*, home: Path | None, as_json: bool) -> None:
+            context = click.get_current_context()
+            outer = context.find_object(Shell) or Shell()
+            context.obj = Shell(home or outer.home, as_json or outer.as_json)
+
+        made: click.Group = click.group(name)(shared_options(keep))
+        return made
+
+    return make

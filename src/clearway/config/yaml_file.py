@@ -32,13 +32,19 @@ _SCALARS = (
 """What a plain scalar means: tag, pattern, first characters."""
 
 
+def read_text(path: Path, field: str = "file") -> str:
+    """Return the text of a file. Raises InputError naming `field` for one that cannot be read or is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(field, str(path), f"a file that can be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(field, str(path), "a text in UTF-8") from None
+
+
 def read_yaml(path: Path) -> object:
     """Return the content of a YAML file of one document. Raises InputError for what cannot be read as such."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("file", str(path), f"a readable text file ({error})") from error
-    return parse_yaml(text, str(path))
+    return parse_yaml(read_text(path), str(path))
 
 
 def parse_yaml(text: str, place: str) -> object:
@@ -58,11 +64,16 @@ def parse_documents(text: str, place: str) -> list[object]:
     try:
         return list(_documents(_loader()(text), place))
     except yaml.YAMLError as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "the text"
-        raise InputError("yaml", where, f"well-formed YAML: {problem or error}", place) from None
-    except ValueError as error:  # a number that has too many digits to be one
+        raise _ill_formed(error, text, place) from None
+    except (ValueError, RecursionError) as error:  # a number of too many digits; the loader that is not in C, too deep
         raise InputError("yaml", text[:40], f"well-formed YAML: {error}", place) from None
+
+
+def _ill_formed(error: Any, text: str, place: str) -> InputError:  # noqa: ANN401  only some of yaml's errors have marks
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    line = text.splitlines()[mark.line : mark.line + 1] if mark else []
+    where = f"{place}, line {mark.line + 1}, column {mark.column + 1}" if mark else place
+    return InputError("yaml", line[0].strip() if line else "..", f"well-formed YAML: {problem or error}", where)
 
 
 def _documents(loader: Any, place: str) -> Any:  # noqa: ANN401  yaml's loaders are made while the program runs

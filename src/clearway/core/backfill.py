@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from clearway.core.bookings import WHOLE_NODE
+from clearway.core.booked import Booked
 from clearway.core.devices import pick
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from clearway.core.bookings import Kept
     from clearway.core.draft import Draft
     from clearway.core.line import Key, WaitClass, Waiting
+    from clearway.core.resources import Needs
     from clearway.core.view import View
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
@@ -65,10 +65,10 @@ class Promises:
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
         self._table: Table | None = None
         self._any_started = False
+        self._left: dict[tuple[JobId, NodeId], list[int]] = {}
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
-        self._asking: JobSpec | None = None
-        """For whom places are looked at: bookings for others bind it."""
+        self.booked = Booked(view, now_us)
 
     # --- passing -------------------------------------------------------------------------------
 
@@ -95,10 +95,12 @@ class Promises:
     def give_up(self, job: JobId) -> None:
         """Keep nothing for a job any more that was cleared for it and did not do."""
         self.active = [one for one in self.active if not (one.promise.job == job and one.promise.held)]
+        self._left.clear()
 
     def hold(self, cls: WaitClass, waiting: Waiting, key: Key, grants: tuple[Grant, ...]) -> None:
         """Keep a place for a job while those who stand there are stopped."""
         self.active.insert(0, Active(Reservation(waiting.job, self.now_us, grants, held=True), cls, waiting, key))
+        self._left.clear()
 
     def _due(self, waiting: Waiting, key: Key) -> list[Active]:
         """Return the promises that a job must not touch: due before its end, and not made to a weaker job."""
@@ -119,80 +121,78 @@ class Promises:
 
     def binding(self, waiting: Waiting, key: Key) -> bool:
         """Return whether a job, started now, would still run when a promise falls due or a booking begins."""
-        return (bool(self.active) and bool(self._due(waiting, key))) or self.booked(waiting)
-
-    def booked(self, waiting: Waiting) -> bool:
-        """Return whether a job, started now, would run in the time of a booking for others."""
-        bookings = self.view.bookings
-        return bool(bookings) and bool(bookings.against(waiting.spec, self.now_us, self.end_us(waiting)))
-
-    def shut(self, waiting: Waiting) -> NDArray[np.bool_] | None:
-        """Return the nodes on which bookings for others leave a job nothing now; None where there are none."""
-        if not self.view.bookings:
-            return None
-        return self.view.bookings.shut(waiting.spec, self.now_us, self.end_us(waiting))
+        return (bool(self.active) and bool(self._due(waiting, key))) or self.booked.touched(waiting)
 
     def guard(self, waiting: Waiting, key: Key) -> Allowed:
         """Return the check that a task drafted on a node leaves room for what is promised there."""
         due = self._due(waiting, key)
 
         def allowed(node: NodeId) -> bool:
-            self._asking = waiting.spec
-            mine = self.own(waiting, node)
-            stand = all(self._yields(mine, one) or self._beside(one, node) for one in due)
+            self.booked.asking = waiting.spec
+            mine = self.booked.own(waiting, node)
+            stand = all(self.booked.overrides(mine, one.waiting.spec) or self._beside(one, node) for one in due)
             return stand and self._leaves_booked(node, self.end_us(waiting))
 
         return allowed
 
-    def own(self, waiting: Waiting, node: NodeId) -> list[Kept]:
-        """Return the bookings that last now, that a job is for, and that keep enough of a node for one of its tasks."""
-        if not self.view.bookings:
-            return []
-        view, demands = self.view, [role.demand for role in waiting.spec.roles]
-        most = max(demand.gpus or int(demand.one_device) for demand in demands)
-        return [
-            kept
-            for kept in view.bookings.own(waiting.spec, self.now_us)
-            if (many := kept.places.get(node))
-            and (
-                many == WHOLE_NODE
-                or view.bookings.still_needs(kept, node, self.now_us, view.ends, view.spec_of) >= most > 0
-            )
+    def tight(self, cls: WaitClass, waiting: Waiting, key: Key) -> NDArray[np.bool_] | None:
+        """Return the nodes where promises leave too little for any task of a job, None where there are none.
+
+        It saves looking closely at places that the guard would refuse. What is left on a node is worked out once and
+        kept until something starts. Bookings may override promises: then the guard alone decides.
+        """
+        if self.booked:
+            return None
+        needs = [self.view.ledger.needs_of(role.demand) for role in cls.spec.roles]
+        full = [
+            node
+            for one in self._due(waiting, key)
+            for node in dict.fromkeys(grant.node for grant in one.promise.grants)
+            if all(self._too_little(one, node, need) for need in needs)
         ]
+        if not full:
+            return None
+        mask = np.zeros(self.view.ledger.count, np.bool_)
+        mask[full] = True
+        return mask
 
-    def _yields(self, mine: list[Kept], one: Active) -> bool:
-        """Return whether a promise yields to a booking: it is made to a job that the booking is not for."""
-        return any(not self.view.bookings.is_for(kept, one.waiting.spec) for kept in mine)
+    def _too_little(self, one: Active, node: NodeId, needs: Needs) -> bool:
+        left = self._left.get((one.promise.job, node))
+        if left is None:
+            left = self._left[one.promise.job, node] = self._left_at(node, one.promise.start_us)
+        return any(left[row] < amount for row, amount in needs)
 
-    def unbarred(self, waiting: Waiting) -> list[NodeId]:
-        """Return the nodes that are kept for a job now, so that nobody else's waiting bars them."""
-        if not self.view.bookings:
-            return []
-        nodes = {node for kept in self.view.bookings.own(waiting.spec, self.now_us) for node in kept.places}
-        return [node for node in sorted(nodes) if self.own(waiting, node)]
+    def _left_at(self, node: NodeId, moment_us: int) -> list[int]:
+        """Return what is free of each resource of a node at a moment beside all that is promised there then."""
+        mark = self.draft.mark()
+        self._free_until(node, moment_us)
+        for one in self.active:
+            if one.promise.start_us <= moment_us < one.promise.start_us + one.waiting.estimate_us:
+                for grant in one.promise.grants:
+                    if grant.node == node:
+                        self._take_again(node, one.cls, grant.role)
+        left = [int(free[node]) for free in self.view.ledger.free]
+        self.draft.undo(mark)
+        return left
 
     def guard_booked(self, waiting: Waiting) -> Allowed:
         """Return the check that a task drafted on a node leaves what is booked there, whatever is promised."""
 
         def allowed(node: NodeId) -> bool:
-            self._asking = waiting.spec
+            self.booked.asking = waiting.spec
             return self._leaves_booked(node, self.end_us(waiting))
 
         return allowed
 
     def _leaves_booked(self, node: NodeId, end_us: int) -> bool:
         """Return whether bookings of devices find theirs on a node as it is drafted now, when they begin or go on."""
-        if not self.view.bookings or self._asking is None:
-            return True
-        kept = self.view.bookings.counted(self._asking, node, self.now_us, end_us)
-        moments = {max(self.now_us, one.booking.from_us) for one in kept}
-        return all(self._stands(node, (), moment, moment + 1) for moment in sorted(moments))
+        return all(self._stands(node, (), moment, moment + 1) for moment in self.booked.moments(node, end_us))
 
     def guard_all(self, spec: JobSpec) -> Allowed:
         """Return the check that a task of a job that may stay for ever leaves room for every promise and booking."""
 
         def allowed(node: NodeId) -> bool:
-            self._asking = spec
+            self.booked.asking = spec
             return all(self._beside(one, node) for one in self.active) and self._leaves_booked(node, NEVER)
 
         return allowed
@@ -211,7 +211,7 @@ class Promises:
         here = [one for one in self.active if any(grant.node == node for grant in one.promise.grants)]
         inner = {p for one in here if start_us < (p := one.promise.start_us) < end_us}
         inner.update(
-            one.booking.from_us for one in self._kept_on(node, start_us, end_us) if one.booking.from_us > start_us
+            one.booking.from_us for one in self.booked.kept_on(node, start_us, end_us) if one.booking.from_us > start_us
         )
         points = [start_us, *sorted(inner)]
         return all(self._at_once(node, tasks, here, moment) for moment in points)
@@ -230,28 +230,9 @@ class Promises:
             if grant.node == node
         ]
         fits = all(self._take_again(node, cls, role) for cls, role in (*standing, *tasks))
-        fits = fits and all(
-            int(self.view.ledger.free[GPUS][node]) >= self._still_needs(kept, node, moment_us, standing)
-            for kept in self._kept_on(node, moment_us, moment_us + 1)
-        )
+        fits = fits and self.booked.find_theirs(node, moment_us, standing)
         self.draft.undo(mark)
         return fits
-
-    def _kept_on(self, node: NodeId, start_us: int, end_us: int) -> list[Kept]:
-        """Return the bookings that keep devices of a node from the one for whom places are looked at."""
-        if not self.view.bookings or self._asking is None:
-            return []
-        return self.view.bookings.counted(self._asking, node, start_us, end_us)
-
-    def _still_needs(self, kept: Kept, node: NodeId, moment_us: int, standing: list[tuple[WaitClass, int]]) -> int:
-        """Return how many devices a booking keeps idle at a moment: without those of jobs that it is for."""
-        view = self.view
-        promised = sum(
-            cls.spec.roles[role].demand.gpus or int(cls.spec.roles[role].demand.one_device)
-            for cls, role in standing
-            if view.bookings.is_for(kept, cls.spec)
-        )
-        return view.bookings.still_needs(kept, node, moment_us, view.ends, view.spec_of) - promised
 
     def _take_again(self, node: NodeId, cls: WaitClass, role: int) -> bool:
         demand = cls.spec.roles[role].demand
@@ -278,6 +259,7 @@ class Promises:
     def started(self, job: JobId) -> None:
         """Take note of a start in this cycle: what was worked out about later moments no longer holds."""
         self._table = None
+        self._left.clear()
         self._any_started = True
         if self.active:
             self.active = [one for one in self.active if one.promise.job != job]
@@ -286,7 +268,7 @@ class Promises:
         """Make anew the promises that the start of a job in its own booking has broken."""
         before, self.active = self.active, []
         for one in before:
-            self._asking = one.waiting.spec
+            self.booked.asking = one.waiting.spec
             promise: Reservation | None = one.promise
             if not one.promise.held and not self._holds(one.promise, one.cls, one.waiting):
                 promise = self._earliest(one.cls, one.waiting)
@@ -317,7 +299,7 @@ class Promises:
         """
         if self.clearing(waiting.job):
             return True
-        self._asking = waiting.spec
+        self.booked.asking = waiting.spec
         pool = pool_mask(cls)
         if not self.everyone and not (pool & ~self._owned).any():
             return True
@@ -326,6 +308,7 @@ class Promises:
         if promise is None:
             return False
         self.active.append(Active(promise, cls, waiting, key))
+        self._left.clear()
         return True
 
     def _keep_or_make(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
@@ -372,18 +355,12 @@ class Promises:
         for grant in promise.grants:
             by_node.setdefault(grant.node, []).append((cls, grant.role))
         ledger, start = self.view.ledger, promise.start_us
+        shut = self.booked.shut(waiting, start)
         return all(
-            ledger.open[node] and not ledger.drained[node] and not self._shut_at(node, waiting, start)
+            ledger.open[node] and not ledger.drained[node] and not (shut is not None and shut[node])
             and self._stands(node, tuple(tasks), start, start + waiting.estimate_us)
             for node, tasks in by_node.items()
         )  # fmt: skip
-
-    def _shut_at(self, node: NodeId, waiting: Waiting, start_us: int) -> bool:
-        """Return whether a booking for others leaves nothing of a node to a job that would start at a moment."""
-        if not self.view.bookings:
-            return False
-        mask = self.view.bookings.shut(waiting.spec, start_us, min(start_us + waiting.estimate_us, NEVER))
-        return mask is not None and bool(mask[node])
 
     def _earliest(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:
         """Return the first moment at which a job finds a place, with that place; None if none is known."""
@@ -410,8 +387,7 @@ class Promises:
 
     def _booked_until(self, table: Table, cls: WaitClass, first: int) -> list[int]:
         """Return the ends of bookings at which a class may find room; before `first` only those with enough of it."""
-        ends = self.view.bookings.ends_after(self.now_us) if self.view.bookings else []
-        return [moment for moment in ends if moment >= first or self._enough(table, cls, moment)]
+        return [moment for moment in self.booked.ends() if moment >= first or self._enough(table, cls, moment)]
 
     def _from(self, moments: Sequence[tuple[int, JobId]], low: int, first: int, booked: Sequence[int]) -> Iterator[int]:
         """Yield the moments at which room may come: expected ends, and the ends of promises and bookings."""
@@ -434,7 +410,7 @@ class Promises:
         """Return the grants of a job's least tasks from a moment on, on few nodes; None if they do not fit."""
         end_us = min(moment_us + waiting.estimate_us, NEVER)
         standing: dict[int, tuple[tuple[WaitClass, int], ...]] = {}
-        shut = self.view.bookings.shut(waiting.spec, moment_us, end_us) if self.view.bookings else None
+        shut = self.booked.shut(waiting, moment_us)
         grants: list[Grant] = []
         for number, role in enumerate(cls.spec.roles):
             many = table.slots(cls.places[number], role, moment_us)

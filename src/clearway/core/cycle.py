@@ -22,6 +22,7 @@ from clearway.core.grow import grow
 from clearway.core.hopeless import hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, either, place
+from clearway.core.places import NONE
 from clearway.core.preempt import Clearing, Search
 from clearway.core.resources import GPUS
 from clearway.model.events import ClassWaits, Decided, Resized, Started, Stopping
@@ -91,7 +92,7 @@ def wake(view: View) -> None:
     if view.ledger.gained:
         view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger)
     if view.victims_changed and view.rules.preempt:
-        view.line.wake_without_room()
+        view.line.wake_without_room(view.may_take)
         if view.bookings:
             view.line.wake_passed_over()
 
@@ -110,6 +111,7 @@ class _Cycle:
         self.said: set[ClassId] = set()
         self.next_us: int | None = None
         self.turns: list[Turn] = []
+        self.alone = False
 
     def run(self) -> Plan:
         wake(self.view)
@@ -125,14 +127,16 @@ class _Cycle:
 
     def _in_order(self) -> None:
         line = self.view.line
-        turns = [self._turn(line.classes[number], 0) for number in line.awake]
-        turns += [self._turn(line.classes[heads[0][1]], 0) for heads in line.blocking.values() if heads]
+        first = [*line.awake, *(heads[0][1] for heads in line.blocking.values() if heads)]
+        # positions are worked out only where queues are really compared
+        self.alone = not self.promises.active and len({line.classes[number].spec.queue for number in first}) == 1
+        turns = [self._turn(line.classes[number], 0) for number in first]
         self.turns = turns
         heapq.heapify(turns)
         while turns:
             turn = heapq.heappop(turns)
             cls = line.classes[turn.cls]
-            if self.view.moving_order and (now := self._turn(cls, turn.position)).key > turn.key:
+            if self.view.moving_order and not self.alone and (now := self._turn(cls, turn.position)).key > turn.key:
                 heapq.heappush(turns, now)
                 continue
             position = self._take_turn(cls, turn.position, turn.key)
@@ -143,7 +147,7 @@ class _Cycle:
 
     def _turn(self, cls: WaitClass, position: int) -> Turn:
         waiting = cls.jobs[cls.entries[position][1]]
-        return Turn(self.view.turn_key(cls, waiting), cls.id, position)
+        return Turn(self.view.turn_key(cls, waiting, alone=self.alone), cls.id, position)
 
     def _take_turn(self, cls: WaitClass, position: int, key: Key) -> int | None:
         """Start the job whose turn it is, or see to what it is owed; return the class's next position in this cycle."""
@@ -166,11 +170,14 @@ class _Cycle:
 
     def _place(self, cls: WaitClass, waiting: Waiting, key: Key) -> list[Held] | None:
         barred = self._bar_for(cls)
-        if barred is not None and (mine := self.promises.unbarred(waiting)):
+        if barred is not None and (mine := self.promises.booked.unbarred(waiting)):
             barred = barred.copy()
             barred[mine] = False
-        barred = either(barred, self.promises.shut(waiting))
-        return place(self.view, cls, waiting, self.draft, barred, self._allowed(waiting, key))
+        barred = either(barred, self.promises.booked.shut(waiting))
+        if not self.promises.binding(waiting, key):
+            return place(self.view, cls, waiting, self.draft, barred, anywhere)
+        barred = either(barred, self.promises.tight(cls, waiting, key))
+        return place(self.view, cls, waiting, self.draft, barred, self.promises.guard(waiting, key))
 
     def _allowed(self, waiting: Waiting, key: Key) -> Allowed:
         """Return the check that a place touches nothing that is promised to others."""
@@ -181,6 +188,8 @@ class _Cycle:
 
         Where jobs may pass one another, what takes nothing that a barring job asks for cannot delay it and may pass.
         """
+        if self.barred is None:
+            return None
         if self.view.rules.backfill != "none" and self.wanted.isdisjoint(self._rows(cls)):
             return None
         return self.barred
@@ -192,7 +201,7 @@ class _Cycle:
         return rows | ({GPUS} if any(demand.one_device for demand in demands) else set())
 
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
-        booked = self.promises.unbarred(waiting)
+        booked = self.promises.booked.unbarred(waiting)
         self.draft.keep()
         self.view.count_start(waiting.job, waiting.spec, held, self.now_us)
         self.started.add(waiting.job)
@@ -258,7 +267,7 @@ class _Cycle:
             self._waits(cls, None, never=True)
             line.sleep(cls, Mode.CANNOT)
             return None
-        if self.promises.booked(waiting) and self._only_booked(cls, waiting):
+        if self.promises.booked.touched(waiting) and self._only_booked(cls, waiting):
             return self._kept_away(cls, waiting, position, key)
         if not self._has_room(cls, waiting, key):
             self._no_room(cls, waiting, key)
@@ -348,6 +357,10 @@ class _Cycle:
         """Return whether a job that found no place would find one if nobody were owed anything."""
         if self.barred is None and not self.promises.binding(waiting, key):
             return False
+        roles = cls.spec.roles
+        if len(roles) == 1 and roles[0].min_tasks == 1 and waiting.spec.pin is None:
+            cls.places[0].refresh()
+            return cls.places[0].best() != NONE
         mark = self.draft.mark()
         held = place(self.view, cls, waiting, self.draft, None, anywhere)
         self.draft.undo(mark)
@@ -361,7 +374,7 @@ class _Cycle:
         if somewhere is None:
             return False
         guard = self.promises.guard_booked(waiting)
-        left = place(self.view, cls, waiting, self.draft, self.promises.shut(waiting), guard)
+        left = place(self.view, cls, waiting, self.draft, self.promises.booked.shut(waiting), guard)
         self.draft.undo(mark)
         return left is None
 
@@ -388,7 +401,7 @@ class _Cycle:
         if self.first is None:
             self.first = waiting
         if self.view.rules.backfill == "none" or not self.promises.reserve(cls, waiting, key):
-            mask, shut = pool_mask(cls), self.promises.shut(waiting)
+            mask, shut = pool_mask(cls), self.promises.booked.shut(waiting)
             if shut is not None:
                 mask &= ~shut  # what is booked for others it could not use: those may
             self.barred = mask if self.barred is None else self.barred | mask

@@ -78,6 +78,7 @@ class Fairness:
         """Measure by device time (`gpu`; CPUs where there are no devices) or by dominant resource (`dominant`)."""
         self._queues, self._ledger, self._measure = queues, ledger, measure
         self._shares: dict[str, int] = {}
+        self._wishes: dict[str, Wish] = {}
         self._capacity: dict[str, int] = {}
         self._seen: tuple[int, int] = (-1, -1)
 
@@ -88,7 +89,7 @@ class Fairness:
         if seen[1] != self._seen[1]:
             self._capacity = capacity(self._ledger)
         self._seen = seen
-        self._shares = {}
+        self._shares, self._wishes = {}, {}
         self._share_out("", self._all())
 
     def _all(self) -> int:
@@ -112,23 +113,25 @@ class Fairness:
                 self._share_out(name, share)
 
     def _wish(self, name: str) -> Wish:
-        spec, guarantee = self._queues.specs[name], self.measured(dict(self._queues.specs[name].guarantee))
-        wants = self._wants(name)
-        return Wish(wants if spec.borrow else min(wants, guarantee), guarantee, spec.weight, spec.lend)
+        found = self._wishes.get(name)
+        if found is None:
+            spec = self._queues.specs[name]
+            guarantee, wants = self.measured(dict(spec.guarantee)), self._wants(name)
+            found = Wish(wants if spec.borrow else min(wants, guarantee), guarantee, spec.weight, spec.lend)
+            self._wishes[name] = found
+        return found
 
     def _wants(self, name: str) -> int:
         """Return what a queue can use: its own jobs and what its children can use, within its limits."""
         queues = self._queues
         children, limit = queues.children(name), dict(queues.specs[name].limit)
         own = queues.wanted_here(name)
-        capped = {r: min(amount, limit.get(r, amount)) for r, amount in own.items()}
-        wants = self.measured(capped) + sum(self._usable(child) for child in children)
-        caps = [self.measured({r: a}) for r, a in limit.items() if self.measured({r: 1})]
-        return min([wants, *caps]) if children else wants
-
-    def _usable(self, name: str) -> int:
-        spec, wants = self._queues.specs[name], self._wants(name)
-        return wants if spec.borrow else min(wants, self.measured(dict(spec.guarantee)))
+        capped = {r: min(amount, limit.get(r, amount)) for r, amount in own.items()} if limit else own
+        wants = self.measured(capped)
+        if not children:
+            return wants
+        wants += sum(self._wish(child).wants for child in children)
+        return min([wants, *(self.measured({r: a}) for r, a in limit.items() if self.measured({r: 1}))])
 
     def share(self, queue: str) -> int:
         """Return a queue's fair share, in fine parts of the measure."""

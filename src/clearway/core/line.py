@@ -14,7 +14,7 @@ from clearway.core.sorted import Ordered
 from clearway.model.ids import ClassId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -47,7 +47,7 @@ BLOCKING = (Mode.NO_ROOM, Mode.PASSED_OVER)
 class Waiting:
     """One waiting job. `key` orders it; `attempt` is the number of its last attempt, 0 if none."""
 
-    __slots__ = ("attempt", "candidate", "cls", "estimate_us", "job", "key", "spec")
+    __slots__ = ("attempt", "candidate", "cls", "estimate_us", "job", "key", "spec", "started")
 
     def __init__(self, candidate: Candidate, attempt: int) -> None:
         """Describe the job; `key` and `cls` are set when it joins."""
@@ -55,6 +55,7 @@ class Waiting:
         self.job, self.spec = candidate.job, candidate.spec
         self.estimate_us = UNKNOWN_US if candidate.estimate_us is None else candidate.estimate_us
         self.key: Key = ()
+        self.started = False
         self.cls = ClassId(-1)
 
 
@@ -217,6 +218,11 @@ class Line:
         if now is not None:
             heads.add((now[0], cls.id))
 
+    def find(self, job: JobId) -> Waiting | None:
+        """Return a job if it stands in the line."""
+        number = self._class_of.get(job)
+        return None if number is None else self.classes[number].jobs[job]
+
     def member(self, job: JobId) -> Waiting:
         """Return a job that stands in the line."""
         return self.classes[self._class_of[job]].jobs[job]
@@ -264,10 +270,10 @@ class Line:
             if cls.mode == Mode.LIMITED and not names.isdisjoint(cls.limited_by):
                 self.wake(cls)
 
-    def wake_without_room(self) -> None:
-        """Wake the classes that wait for room: who could be stopped for them has changed."""
+    def wake_without_room(self, may_take: Callable[[WaitClass], bool]) -> None:
+        """Wake the classes that wait for room and might stop someone: who could be stopped has changed."""
         for cls in self.classes.values():
-            if cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and cls.entries:
+            if cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and cls.entries and may_take(cls):
                 self.wake(cls)
 
     def wake_passed_over(self) -> list[WaitClass]:

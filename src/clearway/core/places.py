@@ -45,7 +45,9 @@ class Places:
             end = ledger.cut + len(ledger.changed)
             if self._seen < end:
                 rows = np.frombuffer(ledger.changed, np.int32)[self._seen - ledger.cut :].astype(np.int64)
-                self._rescore(rows)
+                rows = rows[self.may.take(rows)]
+                if len(rows):
+                    self._rescore(rows)
                 self._seen = end
         if self._chance is not None:
             self._look_anew()
@@ -110,13 +112,21 @@ class Places:
         return fits
 
     def _rescore(self, rows: NDArray[np.int64]) -> None:
-        total = np.zeros(len(rows), np.int64)
+        if self.ledger.count == 1:
+            # nothing to compare with
+            self.key[rows] = np.where(self.room(rows), 0, NONE)
+            return
+        total: NDArray[np.int64] | None = None
         for weight, rule in self.rules.scores:
             part = rule.score(self.demand, self.ledger, rows)
-            total += part if weight == 1 else part * weight
+            part = part if weight == 1 else part * weight
+            total = part if total is None else total + part
+        if total is None:
+            total = np.zeros(len(rows), np.int64)
         if self._preference is not None:
-            total += self._preference.take(rows)
-        self.key[rows] = np.where(self.room(rows), total, NONE)
+            total = total + self._preference.take(rows)
+        np.copyto(total, NONE, where=~self.room(rows))
+        self.key[rows] = total
 
     def best(self, barred: NDArray[np.bool_] | None = None) -> int:
         """Return the node with the highest key, the lowest number among equals; -1 if no node has room."""

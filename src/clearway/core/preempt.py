@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from clearway.core.devices import fits, pick
 from clearway.core.draft import Draft
 from clearway.core.place import Allowed, grant_of
-from clearway.core.protocols import Shares, Taker, Victim
+from clearway.core.protocols import Victim
 from clearway.core.resources import GPUS
 from clearway.model.ids import NodeId
 
@@ -64,9 +64,7 @@ class Search:
         self.view, self.cls, self.waiting, self.now_us, self.allowed = view, cls, waiting, now_us, allowed
         self.next_us: int | None = None
         self.refusals: list[str] = []
-        need = view.queues.least_of(waiting.spec)
-        self.taker = Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
-        self.shares = Shares(view.queues, view.fairness, view.rules.time_slice_us)
+        self.taker, self.shares = view.taker(waiting), view.shares()
         self.draft = Draft(view.ledger)
         self.spare: dict[tuple[JobId, int], int] = {}
         self.waiting = waiting
@@ -152,7 +150,7 @@ class Search:
             return True
         if running.spec.queue != self.taker.queue:
             return self.waiting.candidate.yielded_to != running.job
-        mine = self.view.key(self.waiting.candidate, self.now_us)
+        mine = self.view.inner_key(self.waiting.candidate, self.now_us)
         return mine < self.view.standing_if_stopped(running, self.now_us)
 
     def _later(self, running: Running) -> None:

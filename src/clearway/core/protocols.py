@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -155,11 +157,16 @@ class Taking(Protocol):
 
 
 class Shares(NamedTuple):
-    """What the causes look at: the queues with their use, and the fair shares."""
+    """What the causes look at: queues with their use, fair shares, the quantum, whether the order goes by shares.
+
+    `lowest`: the priorities of the preemptible jobs that run in each queue, in order.
+    """
 
     queues: Queues
     fairness: Fairness
     time_slice_us: int | None
+    fair_order: bool
+    lowest: Mapping[str, Sequence[int]]
 
 
 class Rules(NamedTuple):

@@ -9,7 +9,7 @@ from clearway.model.fleet import LimitSpec, QueueSpec
 from clearway.model.reasons import Code, Fact, Reason, because
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clearway.core.ledger import Held
     from clearway.model.job import Demand, JobSpec, Role
@@ -28,7 +28,7 @@ class Queues:
         self.slots: dict[str, int] = {}
         self.asked: dict[str, Amounts] = {"default": {}}
         self.revision = 0
-        self.any_guarantee = self.any_per_user = False
+        self.any_guarantee = self.any_per_user = self.any_limit = False
         self.used_by: dict[tuple[str, str], Amounts] = {}
         """What each user holds in a queue and below it, where some queue limits that."""
         self._children: dict[str, list[str]] | None = None
@@ -43,6 +43,7 @@ class Queues:
         self.asked.setdefault(spec.name, {})
         self.revision += 1
         self.any_guarantee = any(one.guarantee for one in self.specs.values())
+        self.any_limit = any(one.limit or one.limit_per_user for one in self.specs.values())
         self.any_per_user = any(one.limit_per_user for one in self.specs.values())
         self._children = None
         self._chains.clear()
@@ -110,10 +111,21 @@ class Queues:
 
     def ask(self, spec: JobSpec, sign: int) -> None:
         """Count (or take away) what a waiting job wants, at its own queue."""
+        self.revision += 1
+        self._ask(spec, sign)
+
+    def start(self, spec: JobSpec, held: Sequence[Held]) -> None:
+        """Count what a waiting job wanted as held: what its queue wants together stays, if it got all its tasks."""
+        before = self.revision
+        self._ask(spec, -1)
+        self.count_held(spec, held, 1)
+        if len(held) == sum(role.tasks for role in spec.roles):
+            self.revision = before
+
+    def _ask(self, spec: JobSpec, sign: int) -> None:
         asked = self.asked[spec.queue]
         for resource, amount in self.total(spec.roles):
             asked[resource] = asked.get(resource, 0) + sign * amount
-        self.revision += 1
 
     def total(self, roles: tuple[Role, ...]) -> tuple[tuple[str, int], ...]:
         """Return what all tasks of a job count against its queues; worked out once for equal roles."""
@@ -215,6 +227,8 @@ class Queues:
 
         `gone` is what others are about to give back, by queue.
         """
+        if not self.any_limit and not spec.uses:
+            return None
         for name, resource, holds, limit, user in self._limits(spec):
             used = holds - (gone or {}).get(name, {}).get(resource, 0)
             need = sum(role.min_tasks * self.use(role.demand).get(resource, 0) for role in spec.roles)

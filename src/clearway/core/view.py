@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sortedcontainers import SortedList
+
 from clearway.core.bookings import Bookings
 from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
 from clearway.core.places import Places
 from clearway.core.profile import Ends
+from clearway.core.protocols import Shares, Taker
 from clearway.core.queues import Queues
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ class View:
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.reservations: dict[JobId, Reservation] = {}
         self.running: dict[JobId, Running] = {}
+        self.lowest: dict[str, SortedList[int]] = {}
         self.elastic: set[JobId] = set()
         self.places: dict[Demand, Places] = {}
         self.changed_limits: set[str] = set()
@@ -164,20 +168,24 @@ class View:
             queues.count_held(running.spec, self.ledger.holdings[running.job], 1)
         for cls in self.line.classes.values():
             for waiting in cls.jobs.values():
-                queues.ask(waiting.spec, 1)
+                if not waiting.started:
+                    queues.ask(waiting.spec, 1)
         self.own_orders.pop(spec.name, None)
         if orders:
             self.own_orders[spec.name] = orders
         self._unsorted.add(spec.name)
         self.victims_changed = True
 
-    def turn_key(self, cls: WaitClass, waiting: Waiting) -> Key:
-        """Return what orders a job among all at this moment: claims inside a guarantee first, then the orders."""
+    def turn_key(self, cls: WaitClass, waiting: Waiting, *, alone: bool = False) -> Key:
+        """Return what orders a job among all at this moment: claims inside a guarantee first, then the orders.
+
+        `alone`: only jobs of its queue are compared, so that the queue's position does not matter.
+        """
         rules = self.rules
         claim = 1
         if self.queues.any_guarantee:
             claim = 0 if self.queues.guaranteed(cls.spec.queue, self.queues.least_of(cls.spec)) else 1
-        if not rules.by_queue:
+        if not rules.by_queue or alone:
             return (claim, *waiting.key)
         position = self.fairness.position(cls.spec.queue)
         parts = [position if i in rules.by_queue else part for i, part in enumerate(waiting.key)]
@@ -187,7 +195,14 @@ class View:
         """Return what would order a running job if it were stopped now and waited again, by its own words alone."""
         one = running.candidate
         served = one.served_us + now_us - running.started_us
-        return self.key(one._replace(priority=running.priority, served_us=served), now_us)
+        return self.inner_key(one._replace(priority=running.priority, served_us=served), now_us)
+
+    def inner_key(self, one: Candidate, now_us: int) -> Key:
+        """Return what orders a job among those of its queue: the queue's own orders where it has some."""
+        orders = self.own_orders.get(one.spec.queue)
+        if not orders:
+            return self.key(one, now_us)
+        return (*(order.key(one, now_us) for order in orders), one.submitted_us, one.job)
 
     def class_of(self, waiting: Waiting) -> ClassId:
         """Return the class that a job belongs to; a class seen for the first time gets the next number."""
@@ -263,7 +278,8 @@ class View:
         """Take a job out of the line, if it is in it."""
         waiting = self.line.leave(job)
         if waiting is not None:
-            self.queues.ask(waiting.spec, -1)
+            if not waiting.started:
+                self.queues.ask(waiting.spec, -1)
             if waiting.spec.queue in self.own_orders:
                 self._unsorted.add(waiting.spec.queue)
 
@@ -279,7 +295,12 @@ class View:
     def count_start(self, job: JobId, spec: JobSpec, held: Sequence[Held], now_us: int) -> None:
         """Count grants that are taken in the books as a job's: its queues, shared limits and expected end."""
         self.ledger.register(job, held)
-        self.queues.count_held(spec, held, 1)
+        waiting = self.line.find(job)
+        if waiting is None:
+            self.queues.count_held(spec, held, 1)
+        else:
+            waiting.started = True
+            self.queues.start(spec, held)
         if spec.uses:
             self.queues.count_slots(spec.uses, 1)
         self.ends.add(job, held, now_us, spec.estimate_us)
@@ -287,9 +308,35 @@ class View:
     def run(self, running: Running) -> None:
         """Take note of a job that runs, for those who may ask it to stop."""
         self.running[running.job] = running
+        if running.spec.preemptible:
+            self.lowest.setdefault(running.spec.queue, SortedList()).add(running.priority)
         if any(role.min_tasks < role.tasks for role in running.spec.roles):
             self.elastic.add(running.job)
         self.victims_changed = True
+
+    def reprioritise(self, job: JobId, priority: int) -> None:
+        """Treat a running job by another priority from now on."""
+        running = self.running[job]
+        if running.spec.preemptible:
+            self.lowest[running.spec.queue].remove(running.priority)
+            self.lowest[running.spec.queue].add(priority)
+        running.priority = priority
+        self.victims_changed = True
+
+    def taker(self, waiting: Waiting) -> Taker:
+        """Return a waiting job as one who may stop others."""
+        need = self.queues.least_of(waiting.spec)
+        return Taker(waiting.job, waiting.spec.queue, waiting.candidate.priority, need)
+
+    def shares(self) -> Shares:
+        """Return what the causes of preemption look at."""
+        rules = self.rules
+        return Shares(self.queues, self.fairness, rules.time_slice_us, bool(rules.by_queue), self.lowest)
+
+    def may_take(self, cls: WaitClass) -> bool:
+        """Return whether some cause might let the first job of a class stop somebody."""
+        taker, shares = self.taker(cls.jobs[cls.entries[0][1]]), self.shares()
+        return any(not rule.refusal(taker, shares) for rule in self.rules.preempt)
 
     def more(self, job: JobId, spec: JobSpec, held: Sequence[Held]) -> None:
         """Count further grants of a running job, unless the cycle that decided it did so already."""
@@ -311,13 +358,16 @@ class View:
         if held is None:
             return None
         self.queues.count_held(spec, [held], -1)
-        self.changed_limits.update(self.queues.chain(spec.queue))
+        if self.queues.any_limit:
+            self.changed_limits.update(self.queues.chain(spec.queue))
         if job not in self.ledger.holdings:
             if spec.uses:
                 self.queues.count_slots(spec.uses, -1)
                 self.changed_limits.update(spec.uses)
             self.ends.remove(job)
-            self.running.pop(job, None)
+            gone = self.running.pop(job, None)
+            if gone is not None and gone.spec.preemptible:
+                self.lowest[gone.spec.queue].remove(gone.priority)
             self.elastic.discard(job)
         else:
             self.ends.rewrite(job)

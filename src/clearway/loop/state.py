@@ -168,7 +168,7 @@ class WorldState:
             if entry.cls is not None:
                 self.view.change(self.waiting(entry), now_us)
             elif entry.id in self.view.running:
-                self.view.running[entry.id].priority = self.priority(entry)
+                self.view.reprioritise(entry.id, self.priority(entry))
             changed += sorted(entry.after, reverse=True)
 
     def _outranked(self, entry: JobEntry) -> list[JobId]:

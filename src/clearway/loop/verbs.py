@@ -95,9 +95,11 @@ def requeue(world: World, ask: asks.Requeue) -> None:
     entry = _alive(world, ask.job, "requeued")
     if entry.state == State.PENDING:
         raise ConflictError(f"job {ask.job} waits already: only a running job can be requeued")
+    if entry.intent is not None and entry.intent.end not in WAITS_AGAIN:
+        raise ConflictError(f"job {ask.job} is being stopped already, for good")
+    if ask.hold:
+        hold(world, asks.Hold(ask.job, ask.by))
     if entry.intent is not None:
-        if entry.intent.end not in WAITS_AGAIN:
-            raise ConflictError(f"job {ask.job} is being stopped already, for good")
         return
     world.emit(ev.RequeueAsked(world.now_us, ask.job, ask.by))
     world.stop(entry, End.EVICTED, because(Code.REQUEUED, by=ask.by))

@@ -60,10 +60,11 @@ class Release(msgspec.Struct, frozen=True):
 
 
 class Requeue(msgspec.Struct, frozen=True):
-    """Stop a running job, to wait again with its first submit time. Answer: None."""
+    """Stop a running job, to wait again with its first submit time; with `hold` until it is released. Answer: None."""
 
     job: JobId
     by: str = ""
+    hold: bool = False
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -100,6 +100,23 @@ class Client:
         """Have a job that stands still go on."""
         return self._post("jobs", ref, "resume")
 
+    def hold(self, ref: str) -> Row:
+        """Have a job held back: it starts no attempt until it is released. One that runs goes on."""
+        return self._post("jobs", ref, "hold")
+
+    def release(self, ref: str) -> Row:
+        """Let a job go that is held back."""
+        return self._post("jobs", ref, "release")
+
+    def requeue(self, ref: str, *, hold: bool = False) -> Row:
+        """Stop a running job, to wait again with its first submit time; with `hold` until it is released."""
+        answer: Row = self._transport.call("POST", self._path("jobs", ref, "requeue"), {"hold": hold})
+        return answer
+
+    def set(self, ref: str, words: Mapping[str, object]) -> Row:
+        """Give a job another `priority`, `queue` (while it waits) or `time_limit` ("none": no limit)."""
+        return self._send(self._path("jobs", ref, "set"), words)
+
     def wait(self, ref: str, timeout_s: float | None = None) -> Row:
         """Return the job once it is over, or as it is after `timeout_s` seconds: look at its `state`."""
         end = None if timeout_s is None else monotonic() + timeout_s
@@ -130,11 +147,24 @@ class Client:
         return self._list(self._get("queues"), "queues")
 
     def set_queue(self, words: Mapping[str, object]) -> Row:
-        """Create or change a queue, given by the words of a queue."""
-        from clearway.sdk.encode import encode_words
+        """Create or change a queue: it is as these words say, and words that are not said are not kept."""
+        return self._send("queues", words)
 
-        answer: Row = self._transport.call("POST", "queues", body=encode_words(words))
-        return answer
+    def change_queue(self, name: str, words: Mapping[str, object]) -> Row:
+        """Create a queue, or change only these words of it."""
+        return self._send(self._path("queues", name), words)
+
+    def bookings(self) -> list[Row]:
+        """Return the bookings that are not over, the first to begin first."""
+        return self._list(self._get("bookings"), "bookings")
+
+    def book(self, words: Mapping[str, object]) -> Row:
+        """Make a booking, given by its words: `name`, `nodes` or `gpus`, `from`, `to`, `for`."""
+        return self._send("bookings", words)
+
+    def cancel_booking(self, name: str) -> Row:
+        """Cancel a booking: from now on it keeps nothing."""
+        return self._post("bookings", name, "cancel")
 
     def drain(self, node: str, drained: bool = True) -> Row:  # noqa: FBT001, FBT002  the command is `drain` / `undrain`
         """Place nothing new on a node, or (`drained=False`) do so again."""
@@ -157,6 +187,12 @@ class Client:
 
     def _post(self, *parts: str) -> Row:
         answer: Row = self._transport.call("POST", self._path(*parts))
+        return answer
+
+    def _send(self, path: str, words: Mapping[str, object]) -> Row:
+        from clearway.sdk.encode import encode_words
+
+        answer: Row = self._transport.call("POST", path, body=encode_words(words))
         return answer
 
     @staticmethod

@@ -154,10 +154,8 @@ def _job_wish(kind: str, at_us: int, value: object) -> Event:
 
 
 def _change(kind: str, at_us: int, value: object) -> Event:
-    if not isinstance(value, dict):
-        raise InputError(kind, value, "a map of a job and its new words")
-    job = v.name(kind, value.get("job"))
-    return ChangeWish(at_us, job, read_change(JobId(0), {k: x for k, x in value.items() if k != "job"}))
+    given = _map(kind, value, {"name": v.name, "set": lambda _, words: read_change(JobId(0), words)}, ("name", "set"))
+    return ChangeWish(at_us, given["name"], given["set"])
 
 
 def _book(kind: str, at_us: int, value: object) -> Event:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from clearway.config.yaml_file import parse_yaml, read_text
 from clearway.model import values as v
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.fleet import NodeSpec, PolicySpec
@@ -26,7 +27,6 @@ from clearway.sim.events import (
 )
 from clearway.sim.queue_words import QueueBook
 from clearway.sim.script import Scenario
-from clearway.sim.yaml_text import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,24 +55,13 @@ def read_scenario(source: str | Path) -> Scenario:
     job's own, which refuses that job alone; NotYetError, where nothing else is wrong, for a word that this version
     does not carry out.
     """
-    raw = load(_text(source), "scenario")
+    raw = parse_yaml(source if isinstance(source, str) else read_text(source), "scenario")
     if not isinstance(raw, dict):
         raise InputError("scenario", raw, "a map of keys: fleet, jobs, events, expect, ..")
     for key in raw:
         if key not in WORDS and key not in LATER:
             raise UnknownWordError.of(key, (*WORDS, *LATER), "scenario")
     return _Reader(raw).scenario()
-
-
-def _text(source: str | Path) -> str:
-    if isinstance(source, str):
-        return source
-    try:
-        return source.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError("file", str(source), f"a file that can be read ({error.strerror})") from None
-    except UnicodeDecodeError:
-        raise InputError("file", str(source), "a text in UTF-8") from None
 
 
 class _Reader:

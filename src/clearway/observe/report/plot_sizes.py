@@ -72,7 +72,7 @@ def sizes_plot(outcomes: Sequence[Outcome], names: Sequence[str]) -> str:
             parts += _stick(x, waits, policy_class(i), name, top_s)
         base = HEIGHT - BOTTOM
         parts.append(svg.text((middle, base + 17), size.label, "", "middle"))
-        parts.append(svg.text((middle, base + 31), f"{counted:,} jobs", "tick", "middle"))
+        parts.append(svg.text((middle, base + 31), "1 job" if counted == 1 else f"{counted:,} jobs", "tick", "middle"))
     return svg.picture(WIDTH, HEIGHT + 10, parts, "wait by job size: median and 95th percentile for each policy")
 
 

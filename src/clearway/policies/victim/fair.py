@@ -19,8 +19,8 @@ class FairTaking:
     name = "fair"
 
     def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
-        """Return "": shares are compared with each victim's."""
-        return ""
+        """Return why nobody may be taken: who takes by shares must also be ordered by them, or they take turns."""
+        return "" if world.fair_order else "the policy's order does not go by fair shares"
 
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
         """Return whether the taker's share is still below the victim's once both have changed."""

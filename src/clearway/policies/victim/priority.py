@@ -14,9 +14,12 @@ class ByPriority:
 
     name = "priority"
 
-    def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
-        """Return "": whether lower ones run is seen when looking at them."""
-        return ""
+    def refusal(self, taker: Taker, world: Shares) -> str:
+        """Return "" if a job of lower priority runs in the taker's queue."""
+        running = world.lowest.get(taker.queue)
+        if running and running[0] < taker.priority:
+            return ""
+        return f"nobody of lower priority than {taker.priority} runs in queue {taker.queue}"
 
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:  # noqa: ARG002 - the shape
         """Return whether the victim is of lower priority in the same queue."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.config.yaml_file import parse_yaml
 from clearway.model.errors import InputError
 from clearway.model.fleet import QueueSpec
 from clearway.model.job import WHOLE
@@ -12,7 +13,6 @@ from clearway.model.machine_words import read_limit, read_nodes, read_queue
 from clearway.sim.workloads.node_lists import OPENB_COLUMNS, SPOT_COLUMNS, machine_nodes, openb_nodes, spot_nodes
 from clearway.sim.workloads.shapes import ONE_CPU, gpu_nodes, pool
 from clearway.sim.workloads.textfile import head, opened
-from clearway.sim.yaml_text import load as load_yaml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def read_fleet(path: Path) -> Fleet:
 
 def _from_yaml(path: Path) -> Fleet:
     with opened(path) as text:
-        raw = load_yaml(text.read(), str(path))
+        raw = parse_yaml(text.read(), str(path))
     fleet = raw.get("fleet") if isinstance(raw, dict) else None
     nodes = fleet.get("nodes") if isinstance(fleet, dict) else None
     if not isinstance(raw, dict) or not nodes:

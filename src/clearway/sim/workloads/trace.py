@@ -59,7 +59,8 @@ class Damage:
             return []
         named = [f"line {number}: {why}" for number, why in self.first]
         rest = self.count - len(self.first)
-        return [f"{self.count} damaged lines left out", *named, *([f"and {rest} more"] if rest else [])]
+        what = "1 damaged line" if self.count == 1 else f"{self.count:,} damaged lines"
+        return [f"{what} left out", *named, *([f"and {rest} more"] if rest else [])]
 
 
 @dataclass(frozen=True)

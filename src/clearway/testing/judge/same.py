@@ -33,7 +33,7 @@ _NODE_EVENTS = (
     "restore_network",
     "spot_notice",
 )
-_JOB_EVENTS = ("cancel", "suspend", "resume", "redeliver_end", "rerun")
+_JOB_EVENTS = ("cancel", "suspend", "resume", "hold", "release", "requeue", "change", "redeliver_end", "rerun")
 _TEXTS = frozenset({"reason", "text", "cause", "code", "skipped"})
 _LARGER = ("workflows", "schedules", "machines", "services", "searches")
 SHOWN_DIFFERENCES = 5
@@ -114,6 +114,10 @@ def _rename(variant: Raw, rng: random.Random) -> dict[str, str]:
     for event in variant.get("events") or []:
         for keys, new in ((_NODE_EVENTS, node_name), (_JOB_EVENTS, job_name)):
             event.update({k: _mapped(event[k], new) for k in keys if k in event})
+    booked = [e["book"] for e in variant.get("events") or [] if "book" in e]
+    for x in [*(variant.get("bookings") or []), *booked]:
+        if "nodes" in x:
+            x["nodes"] = _mapped(x["nodes"], node_name)
     return {new: old for names in (of_node, of_job) for old, new in names.items()}
 
 

@@ -1,0 +1,171 @@
+"""The orders against direct formulas, and what holds for each of them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clearway.core.protocols import UNKNOWN_US, Candidate, Order, QueueOrder, log2_parts
+from clearway.model.errors import InputError
+from clearway.model.fleet import PolicySpec
+from clearway.model.ids import JobId
+from clearway.model.job import JobSpec
+from clearway.model.values import SECOND_US
+from clearway.policies.order.f1 import SUBMIT_WEIGHT
+from clearway.policies.registry import ORDERS, orders_of, rules_for
+from clearway.testing.builders import job, role
+
+HOUR_US = 3600 * SECOND_US
+MILLI = 1000
+
+ORDERED = {name: order for name, order in ORDERS.items() if isinstance(order, Order)}
+
+
+def candidate(spec: JobSpec | None = None, number: int = 1, submit_s: float = 0, **facts: object) -> Candidate:
+    spec = spec or job()
+    base = Candidate(JobId(number), spec, round(submit_s * SECOND_US), spec.estimate_us, spec.priority)
+    return base._replace(**facts)
+
+
+def waits(submit_s: int, estimate_s: int, processors: int) -> Candidate:
+    spec = job(gpus=processors, time_estimate_us=estimate_s * SECOND_US)
+    return candidate(spec, submit_s=submit_s)
+
+
+def key(name: str, one: Candidate, now_s: int = 0) -> int:
+    return ORDERED[name].key(one, now_s * SECOND_US)
+
+
+def test_all_eleven_are_there_and_only_fair_goes_by_queues() -> None:
+    assert set(ORDERS) == {"fifo", "priority", "fair", "sjf", "srtf", "las", "largest", "wfp3", "unicep", "f1", "edf"}
+    assert set(ORDERS) - set(ORDERED) == {"fair"}
+    order: Order | QueueOrder
+    for name, order in ORDERS.items():
+        assert order.name == name
+
+
+# --- logarithms ----------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 2**60))
+def test_logarithms_are_those_of_math_to_a_part_in_a_million(number: int) -> None:
+    parts = log2_parts(number)
+    assert isinstance(parts, int)
+    assert parts == pytest.approx(math.log2(number) * 2**20, abs=1.01)
+
+
+@given(st.integers(0, 60))
+def test_logarithms_of_powers_of_two_are_exact(power: int) -> None:
+    assert log2_parts(1 << power) == power << 20
+
+
+@given(st.integers(1, 2**40), st.integers(1, 2**20))
+def test_a_larger_number_has_no_smaller_logarithm(number: int, more: int) -> None:
+    assert log2_parts(number) <= log2_parts(number + more)
+
+
+# --- formulas ------------------------------------------------------------------------------------
+
+seconds = st.integers(1, 400_000)
+sizes = st.integers(1, 256)
+
+
+@given(st.integers(0, 10**6), seconds, sizes, seconds)
+def test_wfp3_is_the_published_formula(submit: int, estimate: int, size: int, waited: int) -> None:
+    exact = Fraction(waited, estimate) ** 3 * size
+    assert key("wfp3", waits(submit, estimate, size), submit + waited) == -math.floor(exact * SECOND_US)
+
+
+@given(st.integers(0, 10**6), seconds, sizes, seconds)
+def test_unicep_is_the_published_formula(submit: int, estimate: int, size: int, waited: int) -> None:
+    score = waited / (math.log2(max(size, 2)) * estimate)
+    assert -key("unicep", waits(submit, estimate, size), submit + waited) / 2**32 == pytest.approx(score, rel=1e-5, abs=1e-8)
+
+
+@given(st.integers(1, 10**6), seconds, sizes)
+def test_f1_is_the_published_formula(submit: int, estimate: int, size: int) -> None:
+    score = math.log10(estimate) * size + SUBMIT_WEIGHT * math.log10(submit)
+    shown = key("f1", waits(submit, estimate, size)) / 2**20 * math.log10(2)
+    assert shown == pytest.approx(score, abs=1e-3 + size * 1e-6)
+
+
+def test_f1_puts_the_published_example_in_order() -> None:
+    short, long, large = waits(100, 60, 1), waits(100, 6000, 1), waits(100, 60, 64)
+    assert key("f1", short) < key("f1", long) < key("f1", large)
+    assert key("f1", waits(100, 6000, 1)) < key("f1", waits(10_000, 60, 1))  # who came first weighs most
+
+
+@pytest.mark.parametrize(
+    ("hours", "level"), [(0, 0), (0.99, 0), (1, 1), (1.99, 1), (2, 2), (3.9, 2), (4, 3), (2**20, 16)]
+)
+def test_las_has_doubling_levels_of_device_hours(hours: float, level: int) -> None:
+    assert key("las", candidate(attained=round(hours * HOUR_US * MILLI))) == level
+
+
+def test_fifo_goes_by_submit_and_priority_by_the_larger_number() -> None:
+    assert key("fifo", candidate(submit_s=1)) < key("fifo", candidate(submit_s=1.5))
+    assert key("priority", candidate(job(priority=7))) < key("priority", candidate(job(priority=0)))
+    assert key("priority", candidate(job(priority=-1))) > key("priority", candidate(job(priority=0)))
+    assert key("priority", candidate(job(priority=0), priority=50)) == -50, "an inherited priority counts"
+
+
+def test_sjf_and_srtf_go_by_the_estimate_else_the_limit() -> None:
+    by_limit = candidate(job(time_limit_us=30 * SECOND_US))
+    by_both = candidate(job(time_limit_us=30 * SECOND_US, time_estimate_us=10 * SECOND_US))
+    assert key("sjf", by_both) == 10 * SECOND_US < key("sjf", by_limit) == 30 * SECOND_US
+    assert key("sjf", candidate()) == key("srtf", candidate()) == UNKNOWN_US
+    assert key("srtf", by_limit._replace(kept_us=25 * SECOND_US)) == 5 * SECOND_US
+    assert key("srtf", by_limit._replace(kept_us=60 * SECOND_US)) == 0, "never below nothing"
+
+
+def test_largest_counts_the_whole_job_and_cpus_where_there_are_no_devices() -> None:
+    two, four = job(gpus=1, tasks=2), job(gpus=4)
+    assert key("largest", candidate(four)) < key("largest", candidate(two))
+    roles = job(roles=(role(tasks=1, gpus=1), role("w", tasks=5, gpus=1)))
+    assert key("largest", candidate(roles)) < key("largest", candidate(four))
+    small, large = job(roles=(role(cpus=1000),)), job(roles=(role(tasks=3, cpus=1000),))
+    assert key("largest", candidate(two)) < key("largest", candidate(large)) < key("largest", candidate(small))
+
+
+def test_edf_goes_by_the_deadline_and_none_is_last() -> None:
+    near, far = job(deadline_us=5), job(deadline_us=6)
+    assert key("edf", candidate(near)) < key("edf", candidate(far)) < key("edf", candidate())
+
+
+@pytest.mark.parametrize("name", ["sjf", "srtf", "f1"])
+def test_a_job_of_unknown_length_is_last_where_length_counts(name: str) -> None:
+    assert key(name, waits(5, 10**6, 256)) < key(name, candidate(submit_s=1))
+
+
+@pytest.mark.parametrize("name", ["wfp3", "unicep"])
+def test_a_job_of_unknown_length_gains_nothing_by_waiting(name: str) -> None:
+    assert key(name, candidate(), 10**6) == 0
+    assert key(name, waits(0, 10**6, 1), 10) < 0 or name == "wfp3"
+
+
+@pytest.mark.parametrize("name", sorted(ORDERED))
+def test_equal_jobs_have_equal_keys_whatever_their_names_and_numbers(name: str) -> None:
+    one, other = candidate(job("a"), 1), candidate(job("b"), 2)
+    assert key(name, one, 50) == key(name, other, 50)
+
+
+@pytest.mark.parametrize("name", sorted(ORDERED))
+def test_a_key_that_does_not_say_that_time_moves_it_is_not_moved(name: str) -> None:
+    one = waits(10, 100, 4)
+    moved = key(name, one, 20) != key(name, one, 20_000)
+    assert moved == ORDERED[name].timed
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def test_an_unknown_order_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match="unicep"):
+        rules_for(PolicySpec(order=("fastest",)))
+    with pytest.raises(InputError, match="fifo"):
+        orders_of(("fair",))  # inside one queue there are no queues to compare
+    assert [order.name for order in orders_of(("sjf", "fifo"))] == ["sjf", "fifo"]
