@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearway.core.protocols import Chance
+from clearway.core.protocols import Chance, Selective
 from clearway.core.resources import GPUS
 from clearway.model.job import WHOLE
 
@@ -31,6 +31,11 @@ class Places:
         self.ledger, self.rules, self.demand = ledger, rules, demand
         self.may: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.key: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._scores = [
+            (weight, rule)
+            for weight, rule in rules.scores
+            if not isinstance(rule, Selective) or rule.concerns(demand)
+        ]
         self._preference: NDArray[np.int64] | None = None
         self._chance = next((rule for _, rule in rules.scores if isinstance(rule, Chance)), None)
         self._fleet = -1
@@ -117,7 +122,7 @@ class Places:
             self.key[rows] = np.where(self.room(rows), 0, NONE)
             return
         total: NDArray[np.int64] | None = None
-        for weight, rule in self.rules.scores:
+        for weight, rule in self._scores:
             part = rule.score(self.demand, self.ledger, rows)
             part = part if weight == 1 else part * weight
             total = part if total is None else total + part

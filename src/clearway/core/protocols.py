@@ -112,6 +112,15 @@ class Score(Protocol):
 
 
 @runtime_checkable
+class Selective(Protocol):
+    """What a Score has besides if it looks at some demands only: for others it is left out."""
+
+    def concerns(self, demand: Demand) -> bool:
+        """Return whether it tells places of this demand apart."""
+        ...
+
+
+@runtime_checkable
 class Chance(Protocol):
     """What a Score has besides if it draws places: it is asked anew about all nodes with room, for each task."""
 
@@ -183,3 +192,4 @@ class Rules(NamedTuple):
     min_runtime_us: int = 0
     time_slice_us: int | None = None
     reservation_timeout_us: int | None = None
+    topology: int = 1

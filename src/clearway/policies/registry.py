@@ -28,6 +28,7 @@ from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
 from clearway.policies.score.random_place import RandomPlace
 from clearway.policies.score.spread import Spread
+from clearway.policies.score.topology import Topology
 from clearway.policies.victim.fair import FairTaking
 from clearway.policies.victim.priority import ByPriority
 from clearway.policies.victim.reclaim import Reclaim
@@ -45,9 +46,9 @@ ORDERS: dict[str, Order | QueueOrder] = {
 }  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
 CAUSES: dict[str, Taking] = {c.name: c for c in (ByPriority(), Reclaim(), FairTaking(), TimeSlice())}
-SCORES: dict[str, Score] = {s.name: s for s in (BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread())}
-SCORES_LATER = frozenset({"affinity", "topology"})
-"""Parts of a score whose words (inputs, topology) no job can carry yet: they would be 0 for every node."""
+SCORES: dict[str, Score] = {s.name: s for s in (BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Topology())}
+SCORES_LATER = frozenset({"affinity"})
+"""Parts of a score that this version knows but does not carry out."""
 
 BUNDLES: dict[str, PolicySpec] = {
     "throughput": PolicySpec(order=("priority", "sjf", "fifo"), backfill="easy"),
@@ -93,6 +94,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         min_runtime_us=spec.min_runtime_us,
         time_slice_us=spec.time_slice_us,
         reservation_timeout_us=spec.reservation_timeout_us,
+        topology=dict(spec.score).get(Topology.name, 0),
     )
 
 
