@@ -23,6 +23,7 @@ from clearway.policies.order.sjf import ShortestFirst
 from clearway.policies.order.srtf import ShortestRemainingFirst
 from clearway.policies.order.unicep import Unicep
 from clearway.policies.order.wfp3 import Wfp3
+from clearway.policies.score.affinity import Affinity
 from clearway.policies.score.best_fit import BestFit
 from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
@@ -46,9 +47,7 @@ ORDERS: dict[str, Order | QueueOrder] = {
 }  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
 CAUSES: dict[str, Taking] = {c.name: c for c in (ByPriority(), Reclaim(), FairTaking(), TimeSlice())}
-SCORES: dict[str, Score] = {s.name: s for s in (BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Topology())}
-SCORES_LATER = frozenset({"affinity"})
-"""Parts of a score that this version knows but does not carry out."""
+SCORES: dict[str, Score] = {s.name: s for s in (Affinity(), BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Topology())}
 
 BUNDLES: dict[str, PolicySpec] = {
     "throughput": PolicySpec(order=("priority", "sjf", "fifo"), backfill="easy"),
@@ -75,13 +74,13 @@ def rules_for(spec: PolicySpec) -> Rules:
         if name not in ORDERS:
             raise InputError("order", name, "one of " + ", ".join(sorted(ORDERS)))
     for name, _ in spec.score:
-        if name not in SCORES and name not in SCORES_LATER:
+        if name not in SCORES:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
     if spec.estimate == "forecast":
         raise NotYetError.of("estimate", spec.estimate, "policy")
     if spec.half_life_us is not None:
         raise NotYetError.of("half_life", spec.half_life_us, "policy")
-    scores = tuple((weight, SCORES[name]) for name, weight in spec.score if name in SCORES and weight)
+    scores = tuple((weight, SCORES[name]) for name, weight in spec.score if weight)
     return Rules(
         orders=tuple(ORDERS[name] for name in spec.order),
         filters=FILTERS,
