@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
+from clearway.core.asked import Asked
 from clearway.core.copies import Shelves
+from clearway.core.fragment import Fragments
 from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, Needs, Rows
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import PLENTY, NodeSpec
@@ -73,6 +75,8 @@ class Ledger:
         self.on_node: list[set[JobId]] = []
         self._needs: dict[Demand, Needs] = {}
         self.shelves = Shelves()
+        self.asked = Asked()
+        self.fragments = Fragments(self.asked)
 
     # --- nodes ---------------------------------------------------------------------------------
 

@@ -121,6 +121,20 @@ class Selective(Protocol):
 
 
 @runtime_checkable
+class Mixed(Protocol):
+    """What a Score has besides if it looks at the mix of demands seen: it is asked anew when that changes."""
+
+    mixed: bool
+
+
+@runtime_checkable
+class Fine(Protocol):
+    """What a Score has besides if it counts in parts of a point: so many make one."""
+
+    fine: int
+
+
+@runtime_checkable
 class Chance(Protocol):
     """What a Score has besides if it draws places: it is asked anew about all nodes with room, for each task."""
 

@@ -272,6 +272,8 @@ class View:
         if self.rules.preempt and cls.mode == Mode.NO_ROOM and cls.entries[0][1] == waiting.job:
             self.line.wake(cls)  # it may stop others whom the ones behind it may not
         self.queues.ask(waiting.spec, 1)
+        for role in waiting.spec.roles:
+            self.ledger.asked.count(role.demand, role.tasks)
         if waiting.spec.queue in self.own_orders:
             self._unsorted.add(waiting.spec.queue)
         return number

@@ -29,6 +29,7 @@ from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
 from clearway.policies.score.random_place import RandomPlace
 from clearway.policies.score.spread import Spread
+from clearway.policies.score.tightest import Tightest
 from clearway.policies.score.topology import Topology
 from clearway.policies.victim.fair import FairTaking
 from clearway.policies.victim.priority import ByPriority
@@ -47,7 +48,7 @@ ORDERS: dict[str, Order | QueueOrder] = {
 }  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
 CAUSES: dict[str, Taking] = {c.name: c for c in (ByPriority(), Reclaim(), FairTaking(), TimeSlice())}
-SCORES: dict[str, Score] = {s.name: s for s in (Affinity(), BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Topology())}
+SCORES: dict[str, Score] = {s.name: s for s in (Affinity(), BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Tightest(), Topology())}
 
 BUNDLES: dict[str, PolicySpec] = {
     "throughput": PolicySpec(order=("priority", "sjf", "fifo"), backfill="easy"),
