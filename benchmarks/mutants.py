@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -45,6 +44,11 @@ AT_ONCE = 2
 PATIENCE = 3  # a run that takes so many times as long as without a fault has been caught in a circle
 START_S = 20  # and so much more, for a machine that is busy
 MEMORY_BYTES = 4 << 30
+WITH_LESS_MEMORY = (
+    "import resource, sys, pytest; "
+    f"resource.setrlimit(resource.RLIMIT_AS, ({MEMORY_BYTES}, {MEMORY_BYTES})); "
+    "sys.exit(pytest.main(sys.argv[1:]))"
+)
 SHOWN = 160  # a fault is named by so many letters
 
 KEYS = {
@@ -118,15 +122,13 @@ def _spared(tree: ast.Module) -> set[int]:
         parts: list[ast.AST | None] = []
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             parts = [node]
-        elif isinstance(node, ast.AnnAssign):
-            parts = [node.annotation]
-        elif isinstance(node, ast.arg):
+        elif isinstance(node, ast.AnnAssign | ast.arg):
             parts = [node.annotation]
         elif isinstance(node, ast.FunctionDef):
             parts = [node.returns, *node.decorator_list]
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_type(node):
-            parts = [node]
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        elif (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and _is_type(node)) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
             parts = [node]
         for part in parts:
             spared |= {id(inner) for inner in ast.walk(part)} if part is not None else set()
@@ -137,26 +139,31 @@ def _is_type(node: ast.Subscript) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id in {"tuple", "list", "dict", "type", "Generic", "Ordered"}
 
 
-def _kinds(node: ast.AST) -> list[str]:
+def _kinds(node: ast.AST) -> tuple[str, ...]:
     """Return the faults that a node may have."""
+    kinds: tuple[str, ...] = ()
     match node:
         case ast.Compare(ops=[one]) if type(one) in COMPARED:
-            return ["compare"]
-        case ast.BinOp(op=one) | ast.AugAssign(op=one) if type(one) in COUNTED:
-            return ["count", "drop"] if isinstance(node, ast.AugAssign) else ["count"]
+            kinds = ("compare",)
+        case ast.BinOp(op=one) if type(one) in COUNTED:
+            kinds = ("count",)
+        case ast.AugAssign(op=one) if type(one) in COUNTED:
+            kinds = ("count", "drop")
         case ast.BoolOp():
-            return ["bool"]
+            kinds = ("bool",)
         case ast.UnaryOp(op=ast.Not()):
-            return ["not"]
+            kinds = ("not",)
         case ast.If() | ast.IfExp():
-            return ["always", "never"]
+            kinds = ("always", "never")
         case ast.Constant(value=bool()):
-            return ["flip"]
+            kinds = ("flip",)
         case ast.Constant(value=int()):
-            return ["more"]
+            kinds = ("more",)
         case ast.Expr(value=ast.Call()) | ast.Continue() | ast.Break():
-            return ["drop"]
-    return []
+            kinds = ("drop",)
+        case _:
+            pass
+    return kinds
 
 
 def _change(node: ast.AST, kind: str) -> None:
@@ -176,6 +183,8 @@ def _change(node: ast.AST, kind: str) -> None:
             node.value = not yes
         case ast.Constant(value=int() as number):
             node.value = number + 1
+        case _:
+            pass
 
 
 def broken(source: str, mutant: Mutant) -> str:
@@ -210,13 +219,24 @@ class Copy:
 
     def holds(self, patience_s: float) -> bool:
         """Run the tests until one fails; return whether none did. One that takes too long has failed."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", "-k", NOT_THESE]
+        command = [
+            sys.executable,
+            "-c",
+            WITH_LESS_MEMORY,
+            "-x",
+            "-q",
+            "--no-header",
+            "-p",
+            "no:cacheprovider",
+            "-k",
+            NOT_THESE,
+        ]
         tests = [test for test in TESTS if (self.root / test).exists()]
         path = os.pathsep.join([str(self.root / "src"), str(self.root)])
         env = {**os.environ, "PYTHONPATH": path, "CLEARWAY_EXAMPLES": EXAMPLES, "PYTHONDONTWRITEBYTECODE": "1"}
         running = subprocess.Popen(
             [*command, *tests], cwd=self.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True, preexec_fn=_less_memory,
+            start_new_session=True,
         )  # fmt: skip
         try:
             return running.wait(patience_s) == 0
@@ -234,10 +254,6 @@ class Copy:
             return self.holds(patience_s)
         finally:
             path.write_text(whole)
-
-
-def _less_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 def run(args: Namespace) -> dict[str, Any]:

@@ -18,11 +18,11 @@ from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.job import Demand, JobSpec, Role
 from clearway.model.values import SECOND_US
 from clearway.sim.engine import SimEngine
-from clearway.sim.heap import VirtualClock
 from clearway.sim.run import drive
 from clearway.sim.truth import Truth
 from clearway.store.memory import MemoryJournal
 from clearway.store.sqlite import SqliteJournal
+from clearway.testing.clocks import VirtualClock
 from clearway.testing.virtual import run_virtual
 
 if TYPE_CHECKING:

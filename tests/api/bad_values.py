@@ -44,6 +44,8 @@ BAD: list[tuple[str, object, str]] = [
     ("time_limit", "", "duration"),
     ("deadline", "tomorrow", "offset"),
     ("deadline", "2026-12-01T08:00:00", "offset"),
+    ("deadline", 3600, "offset"),
+    ("deadline", True, "offset"),
     ("name", "", "1 to 1000 characters"),
     ("name", "x" * 1001, "1 to 1000 characters"),
     ("name", 7, "text"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from typing import TYPE_CHECKING
 
 from clearway.compose.launch import ensure_running, stop
@@ -12,12 +13,21 @@ from clearway.config.home import process_start, read_running
 from clearway.sdk.client import Client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from clearway.config.home import Running
 
 PATIENCE_S = 30.0
+LOOK_EVERY_S = 0.02
+
+
+def until(holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds, and fail where it never does."""
+    limit = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < limit, f"never: {what}"
+        time.sleep(LOOK_EVERY_S)
 
 
 @contextlib.contextmanager
@@ -47,6 +57,5 @@ def kill_controller(home: Path) -> Running:
     running = read_running(home)
     assert running is not None
     os.kill(running.pid, signal.SIGKILL)
-    while process_start(running.pid) == running.started:
-        pass
+    until(lambda: process_start(running.pid) != running.started, "the killed controller is gone")
     return running

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from click.testing import CliRunner
@@ -14,10 +15,20 @@ from click.testing import CliRunner
 from clearway.cli.main import cli
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PROGRAM = [sys.executable, "-c", "from clearway.cli.main import main; main()"]
 PATIENCE_S = 60
+LOOK_EVERY_S = 0.02
+
+
+def until(holds: Callable[[], object], what: str) -> None:
+    """Wait until something holds, and fail where it never does."""
+    limit = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < limit, f"never: {what}"
+        time.sleep(LOOK_EVERY_S)
 
 
 class Said(NamedTuple):

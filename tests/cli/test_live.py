@@ -7,13 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from clearway.cli import faults
-from tests.cli.live import PATIENCE_S, Product, kill
+from tests.cli.live import PATIENCE_S, Product, kill, until
 from tests.cli.test_program import HEAVY
 
 if TYPE_CHECKING:
@@ -166,8 +165,7 @@ def test_a_job_that_no_node_can_ever_run_is_told_so_at_submit(product: Product) 
 
 def test_suspend_and_resume(product: Product) -> None:
     job = product.run("sleep", "60")
-    while product.json("show", job)["inner_state"] != "running":
-        time.sleep(0.02)
+    until(lambda: product.json("show", job)["inner_state"] == "running", "it runs")
     assert product("suspend", job).code == 0
     assert product.json("show", job)["inner_state"] == "suspended"
     assert "running (suspended)" in product("ps").out
@@ -340,14 +338,15 @@ def test_after_a_crash_running_jobs_are_found_again_and_finished_ones_are_not_ru
     marks = tmp_path / "marks"
     own.starting("up", "--detach", "--devices", "1")
     own("run", "--wait", "--name", "over", "--", "sh", "-c", f"echo over >> {marks}")
-    own.run("sh", "-c", f"sleep 3; echo running >> {marks}", words=("--name", "running", "--gpus", "1"))
+    until_told = f"while [ ! -e {marks}.go ]; do sleep 0.05; done"
+    own.run("sh", "-c", f"{until_told}; echo running >> {marks}", words=("--name", "running", "--gpus", "1"))
     own.run("sh", "-c", f"echo queued >> {marks}", words=("--name", "queued", "--gpus", "1"))
-    while own.json("show", "running")["inner_state"] != "running":
-        time.sleep(0.02)
+    until(lambda: own.json("show", "running")["inner_state"] == "running", "it runs")
     kill(own.json("status")["controller"]["pid"])
-    while own("status").code == 0:
-        time.sleep(0.02)
+    until(lambda: own("status").code != 0, "the killed controller is gone")
     own.starting("up", "--detach", "--devices", "1")
+    assert own.json("show", "running")["inner_state"] == "running"
+    (tmp_path / "marks.go").touch()
     assert own("wait", "--timeout", "30", "running", "queued").code == 0
     assert marks.read_text().split() == ["over", "running", "queued"]
     assert own.json("show", "running")["attempt"] == 1
@@ -369,12 +368,9 @@ def test_run_wait_that_loses_its_controller_says_that_the_job_goes_on(own: Produ
 
 def test_up_in_the_foreground_ends_with_ctrl_c_and_jobs_go_on(own: Product) -> None:
     process = own.process("up", "--devices", "1")
-    deadline = time.monotonic() + PATIENCE_S
-    while own("status").code != 0:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: own("status").code == 0, "it answers")
     own.run("sleep", "2", words=("--name", "goes-on"))
-    time.sleep(0.3)
+    until(lambda: own.json("show", "goes-on")["inner_state"] not in {"pending", "starting"}, "it runs")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)
     assert own("ps").code == faults.NO_CONTROLLER

@@ -16,7 +16,7 @@ from clearway.config.home import Running, process_start, read_running, write_run
 from clearway.model.errors import ConflictError, ControllerError
 from clearway.sdk.client import Client
 from clearway.sdk.launch import ensure_controller
-from tests.api.live import PATIENCE_S, end, kill_controller, live
+from tests.api.live import PATIENCE_S, end, kill_controller, live, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,9 +139,8 @@ def test_a_port_that_is_taken_is_told(home: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_it_cleanly(home: Path, number: signal.Signals) -> None:
     process = subprocess.Popen([*PROCESS, str(home)], stderr=subprocess.PIPE, text=True)
-    while answering(home) is None:
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: answering(home) or process.poll() is not None, "it answers")
+    assert process.poll() is None
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
@@ -153,9 +152,8 @@ def test_a_signal_stops_it_cleanly(home: Path, number: signal.Signals) -> None:
 def test_in_the_foreground_it_takes_the_place_of_its_starter(home: Path) -> None:
     command = [sys.executable, "-c", f"{LAUNCH}; start(Path(sys.argv[1]), detach=False)", str(home)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while answering(home) is None:
-        assert process.poll() is None
-        time.sleep(0.01)
+    until(lambda: answering(home) or process.poll() is not None, "it answers")
+    assert process.poll() is None
     running = read_running(home)
     assert running is not None
     assert running.pid == process.pid
@@ -168,8 +166,7 @@ def test_a_client_can_stop_it(home: Path) -> None:
     running = read_running(home)
     client.shutdown()
     assert running is not None
-    while process_start(running.pid) == running.started:
-        time.sleep(0.01)
+    until(lambda: process_start(running.pid) != running.started, "it is gone")
     with pytest.raises(ControllerError, match="no controller runs for .*clearway up"):
         Client.connect(home)
 
@@ -182,8 +179,7 @@ def test_after_a_kill_running_jobs_are_found_finished_ones_stay_and_queued_ones_
     client.wait(finished, PATIENCE_S)
     until_told = f"while [ ! -e {marks}.go ]; do sleep 0.05; done"
     running = submit(client, "running", f"echo running >> {marks}; {until_told}; exit 5")
-    while client.job(running)["inner_state"] != "running":
-        time.sleep(0.01)
+    until(lambda: client.job(running)["inner_state"] == "running", "the job runs")
     queued = submit(client, "queued", f"echo queued >> {marks}", after=["finished"], cpus=os.cpu_count())
     killed = kill_controller(home)
     assert not status(home)["running"], "controller.json of the dead one is stale"
@@ -202,8 +198,7 @@ def test_after_a_kill_running_jobs_are_found_finished_ones_stay_and_queued_ones_
 def test_what_ends_while_no_controller_runs_is_known_to_the_next(home: Path) -> None:
     client = ensure_controller(home)
     refs = [submit(client, str(code), f"sleep 0.3; exit {code}") for code in (0, 3)]
-    while any(client.job(ref)["inner_state"] != "running" for ref in refs):
-        time.sleep(0.01)
+    until(lambda: all(client.job(ref)["inner_state"] == "running" for ref in refs), "the jobs run")
     stop(home)
     time.sleep(0.6)
     client = ensure_controller(home)

@@ -69,10 +69,26 @@ def test_a_process_that_is_gone_or_a_zombie_has_no_start() -> None:
     assert process_start(child.pid) == ""
 
 
-def test_a_broken_controller_file_is_told(tmp_path: Path) -> None:
-    (tmp_path / "controller.json").write_text('{"pid": ')
-    with pytest.raises(ControllerError, match=r"controller\.json cannot be read"):
-        read_running(tmp_path)
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"pid": "x"}', '{"pid": 1}', '{"pid": 1e999}', "\0"])
+def test_a_spoilt_controller_file_names_nobody(tmp_path: Path, text: str) -> None:
+    (tmp_path / "controller.json").write_text(text)
+    assert read_running(tmp_path) is None
+
+
+def test_a_relative_home_is_made_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert home_dir(Path("here")) == tmp_path / "here"
+
+
+def test_a_directory_of_other_things_is_not_closed_to_others(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    (tmp_path / "thesis.tex").touch()
+    with pytest.raises(ControllerError, match="holds other things"):
+        make_home(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+    (tmp_path / "clearway.yaml").touch()
+    make_home(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
 def test_a_socket_path_is_measured_in_bytes() -> None:

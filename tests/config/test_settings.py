@@ -76,7 +76,7 @@ def test_a_fleet_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
         ({"limits": [{"name": "a"}]}, "limits", "slots"),
         ({"fleet": {"nodes": [{"name": "a", "gpus": 1.5}]}}, "gpus", "whole number"),
         ({"fleet": {"nodes": [{"name": "a"}, {"name": "a"}]}}, "nodes", "once"),
-        ({"fleet": "/does/not/exist.yaml"}, "file", "readable"),
+        ({"fleet": "/does/not/exist.yaml"}, "file", "can be read"),
         ({"policy": {"backfill": "hard"}}, "backfill", "one of none"),
         ({"policy": 7}, "policy", "text"),
     ],
@@ -114,7 +114,7 @@ def test_a_file_that_is_no_map_of_settings_is_told_with_its_place(tmp_path: Path
 
 def test_a_file_that_is_not_utf_8_is_told(tmp_path: Path) -> None:
     (tmp_path / "clearway.yaml").write_bytes(b"policy: \xff\n")
-    with pytest.raises(InputError, match="readable text file"):
+    with pytest.raises(InputError, match="a text in UTF-8"):
         load_settings(tmp_path)
 
 

@@ -79,6 +79,13 @@ def test_reasons_are_the_class_s_or_its_own() -> None:
     assert board.reasons(board.jobs[JOB]) == ()
 
 
+def test_reasons_of_a_class_are_forgotten_with_its_last_job() -> None:
+    board = board_of(submitted(), [ev.Joined(2, JOB, CLASS), ev.ClassWaits(2, CLASS, WAITS)])
+    assert board.class_reasons == {CLASS: WAITS}
+    board.fold([ev.Ended(3, JOB, State.CANCELLED)])
+    assert board.class_reasons == {}
+
+
 def test_the_life_of_an_attempt() -> None:
     board = board_of(submitted(), started())
     states = [board.jobs[JOB].state]

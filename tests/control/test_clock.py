@@ -38,7 +38,7 @@ def test_real_clock_goes_on() -> None:
     clock = SystemClock()
     first = clock.now_us()
     time.sleep(0.01)
-    assert 10_000 <= clock.now_us() - first < 1_000_000
+    assert 10_000 <= clock.now_us() - first < 60_000_000  # a busy machine may let it wait
 
 
 @pytest.mark.parametrize("step_us", [-10 * HOUR_US, 10 * HOUR_US])

@@ -49,6 +49,8 @@ def test_what_is_read_stays_and_goes_when_it_is_read_no_more() -> None:
     copies, n = Copies(), node(bandwidth=8 * GBIT_S, disk=50 * GB)
     copies.begin(n, "a", (("one", 40 * GB),), 0)
     copies.begin(n, "b", (("two", 30 * GB),), 0)
-    assert "one" in copies and "two" in copies
+    assert "one" in copies
+    assert "two" in copies
     copies.end(n, "a", 1000 * SECOND_US)
-    assert "one" not in copies and "two" in copies
+    assert "one" not in copies
+    assert "two" in copies

@@ -29,7 +29,7 @@ def exact(wishes: list[Wish], amount: int) -> list[Fraction]:
     kept = [given if w.lends else Fraction(w.guarantee) for given, w in zip(least, wishes, strict=True)]
     if sum(kept) > amount:
         return [k * amount / sum(kept) for k in kept]
-    shares, left = list(least), amount - sum(kept)
+    shares, left = list(least), amount - sum(kept, Fraction(0))
     for weighty in (True, False):
         weight = [Fraction(w.weight) if weighty else Fraction(1) for w in wishes]
         rising = {i for i, w in enumerate(wishes) if (w.weight > 0) == weighty and shares[i] < w.wants}
@@ -85,7 +85,9 @@ def test_a_queue_without_weight_goes_beyond_its_guarantee_only_when_all_others_a
 
 
 @given(wishes(10**6), st.integers(0, 3 * 10**6), st.randoms(use_true_random=False))
-def test_the_order_of_the_queues_moves_no_share_by_more_than_rounding(many: list[Wish], amount: int, chance: object) -> None:
+def test_the_order_of_the_queues_moves_no_share_by_more_than_rounding(
+    many: list[Wish], amount: int, chance: object
+) -> None:
     order = list(range(len(many)))
     chance.shuffle(order)  # type: ignore[attr-defined]
     shares, mixed = water_fill(many, amount), water_fill([many[i] for i in order], amount)
@@ -153,7 +155,9 @@ class Organisation:
         names = self.queues.children(parent)
         wish = [self._wish(name) for name in names]
         scale = 10**9  # whole numbers for the reference, far finer than the tolerance
-        parts = exact([w._replace(wants=w.wants * scale, guarantee=w.guarantee * scale) for w in wish], int(amount * scale))
+        parts = exact(
+            [w._replace(wants=w.wants * scale, guarantee=w.guarantee * scale) for w in wish], int(amount * scale)
+        )
         for name, part in zip(names, parts, strict=True):
             found[name] = part / scale
             self._exact(name, found[name], found)
@@ -187,9 +191,14 @@ def organisations(draw: st.DrawFn) -> Organisation:
         parent = draw(st.sampled_from(["", *names[:i]]))
         specs.append(
             QueueSpec(
-                name, parent, amounts(draw(st.sampled_from([None, 0, 1, 4]))), amounts(draw(st.sampled_from([None, 1, 6]))),
-                weight=draw(st.integers(0, 3)), borrow=draw(st.integers(0, 3)) > 0, lend=draw(st.integers(0, 3)) > 0,
-            )  # fmt: skip
+                name,
+                parent,
+                amounts(draw(st.sampled_from([None, 0, 1, 4]))),
+                amounts(draw(st.sampled_from([None, 1, 6]))),
+                weight=draw(st.integers(0, 3)),
+                borrow=draw(st.integers(0, 3)) > 0,
+                lend=draw(st.integers(0, 3)) > 0,
+            )
         )
     made = Organisation(*specs, nodes=tuple(node(f"n{i}", 4) for i in range(draw(st.integers(1, 3)))))
     for name in names:

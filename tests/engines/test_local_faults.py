@@ -117,9 +117,22 @@ def test_a_log_that_cannot_be_written_is_named(place: Place) -> None:
 
 def test_descriptors_used_up_are_said_and_come_back(place: Place) -> None:
     place.limit_runner(resource.RLIMIT_NOFILE, len(os.listdir(f"/proc/{place.runner}/fd")))  # noqa: PTH208
-    place.launch(1, "true")
-    assert "Too many open files" in place.talk.gone(task(1)).error
+    for job in range(1, 5):
+        place.launch(job, "true")
+    place.hear_until(lambda: "Too many open files" in place.trouble, "it says so")
     place.limit_runner(resource.RLIMIT_NOFILE, None)
+    for job in range(1, 5):
+        assert place.talk.gone(task(job)).exit_code == 0, "being short of something for a moment is no failure of a job"
+    place.hear_until(lambda: not place.trouble, "it says that this is over")
+    _still_works(place)
+
+
+@pytest.mark.parametrize("number", ["HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "VTALRM", "PROF", "TSTP"])
+def test_a_task_that_signals_its_parent_does_not_end_the_runner(place: Place, number: str) -> None:
+    runner = place.runner
+    place.launch(1, f"kill -{number} $PPID; exit 6")
+    assert place.talk.gone(task(1)).exit_code == 6
+    assert place.runner == runner
     _still_works(place)
 
 

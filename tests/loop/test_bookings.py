@@ -175,7 +175,7 @@ def test_a_booking_of_devices_leaves_the_others_of_the_node() -> None:
     bench.step(booking(0, 100, gpus=6))
     a, b, vip = bench.submit(job("a", 2), job("b", 1), job("vip", 6, queue="vip"))
     assert bench.entry(a).held
-    assert bench.waits(b)[0].code == Code.BOOKED  # type: ignore[attr-defined]
+    assert bench.waits(b)[0].code == Code.BOOKED
     assert bench.entry(vip).held
     check(bench)
 
@@ -199,7 +199,7 @@ def test_a_later_booking_of_devices_lets_pass_what_ends_before() -> None:
     bench.step(booking(100, 200, gpus=6))
     a, b = bench.submit(job("a", 4, time_limit_us=100 * S), job("b", 4, time_limit_us=101 * S))
     assert bench.entry(a).held
-    assert bench.waits(b)[0].code == Code.BOOKED  # type: ignore[attr-defined]
+    assert bench.waits(b)[0].code == Code.BOOKED
     assert bench.world.state.view.reservations[b].start_us == 200 * S
 
 
@@ -208,17 +208,17 @@ def test_devices_are_chosen_where_they_will_be_idle_on_few_nodes() -> None:
     bench.submit(job("running", 8))
     bench.step(booking(100, 200, gpus=4))
     (record,) = bench.all(ev.Booked)
-    assert [(bench.world.node_name(n), many) for n, many in record.places] == [("m", 4)]  # type: ignore[attr-defined]
+    assert [(bench.world.node_name(n), many) for n, many in record.places] == [("m", 4)]
     bench.step(booking(100, 200, gpus=10, name="c"))
     record = bench.all(ev.Booked)[1]
-    assert [(bench.world.node_name(n), many) for n, many in record.places] == [("n", 2), ("o", 8)]  # type: ignore[attr-defined]
+    assert [(bench.world.node_name(n), many) for n, many in record.places] == [("n", 2), ("o", 8)]
 
 
 def test_a_booking_moves_away_from_a_node_that_is_drained() -> None:
     bench = bench_of(node("n", 4), node("m", 4))
     bench.step(booking(100, 200, gpus=4))
     bench.step(Drain("n"))
-    assert bench.all(ev.Booked)[-1].places == ((1, 4),)  # type: ignore[attr-defined]
+    assert bench.all(ev.Booked)[-1].places == ((1, 4),)
     check(bench)
     bench.step(Drain("m"))
     assert len(bench.all(ev.Booked)) == 2, "there is nowhere better"

@@ -59,7 +59,8 @@ class Crowd:
 
     def ask(self) -> Ask:
         rng, live = self.rng, sorted(self.bench.world.jobs)
-        kinds = ["submit"] * 3 + (["hold", "release", "requeue", "priority", "queue", "limit", "cancel"] if live else [])
+        about = ["hold", "release", "requeue", "priority", "queue", "limit", "cancel"] if live else []
+        kinds = ["submit"] * 3 + about
         kind = rng.choice([*kinds, "book", "unbook", "set queue"])
         if kind == "submit":
             return Submit(tuple(self.spec() for _ in range(rng.randint(1, 2))))
@@ -75,7 +76,11 @@ class Crowd:
         if kind == "limit":
             limit = self.rng.choice([None, self.rng.randint(1, 60) * SECOND_US])
             return Change(number, ("time_limit",), time_limit_us=limit)
-        return {"hold": Hold, "release": Release, "cancel": Cancel, "requeue": Requeue}[kind](number)  # type: ignore[no-any-return]
+        if kind == "cancel":
+            return Cancel(number)
+        if kind == "requeue":
+            return Requeue(number, hold=self.rng.random() < 0.5)
+        return Hold(number) if kind == "hold" else Release(number)
 
     def other(self, kind: str) -> Ask:
         rng = self.rng
@@ -88,7 +93,7 @@ class Crowd:
         whom = tuple(rng.sample(["lab", "x", "ann", "bob"], rng.randint(0, 2)))
         name = f"b{rng.randint(0, 5)}"
         where = {"nodes": (rng.choice("nmo"),)} if rng.random() < 0.5 else {"gpus": rng.randint(1, 6)}
-        return Book(BookingSpec(name, max(begin, 0), begin + rng.randint(6, 60) * SECOND_US, whom=whom, **where))  # type: ignore[arg-type]
+        return Book(BookingSpec(name, max(begin, 0), begin + rng.randint(6, 60) * SECOND_US, whom=whom, **where))
 
     def spec(self) -> JobSpec:
         self.number += 1
@@ -118,10 +123,10 @@ class Crowd:
                 assert entry.holder is None or entry.cls is None
         users = self.bench.world.state.view.queues
         for queue in ("lab", "x"):
-            for resource, limit in users.specs[queue].limit_per_user:
-                self.limited(queue, resource, limit, step)
+            for _, limit in users.specs[queue].limit_per_user:  # of devices: they set no other
+                self.limited(queue, limit, step)
 
-    def limited(self, queue: str, resource: str, limit: int, step: Step) -> None:
+    def limited(self, queue: str, limit: int, step: Step) -> None:
         """Whoever started now leaves no user above a limit."""
         started = {r.job for r in step.records if isinstance(r, ev.Started)}
         jobs = self.bench.world.jobs

@@ -82,7 +82,6 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.RETRY_DELAY, until_us=31 * S, tries=1, max_retries=3),
         "retry 1 of 3 may start at 31 s (retry delay)",
     ),
-    (because(Code.NOT_CONSIDERED), "was not yet considered in this cycle; others went first"),
     (because(Code.PLACED, nodes="n1, n2"), "was next in order and fits on n1, n2"),
     (
         because(Code.BACKFILLED, nodes="n1", first="H", start_us=100 * S),
@@ -95,10 +94,6 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.DEADLINE, deadline_us=100 * S), "had not succeeded by its deadline, 100 s"),
     (because(Code.START_DEADLINE, limit_us=30 * S), "had not started by its start deadline, 30 s after its submit"),
     (because(Code.NODE_LOST, node="n1", lease_us=30 * S), "node n1 was lost: not heard of for the lease of 30 s"),
-    (
-        because(Code.GANG_BROKEN, role="worker", left=1, least=2),
-        "only 1 of at least 2 tasks of role worker were left, so the rest were stopped",
-    ),
     (
         because(Code.START_FAILED, error="no such program: trian.py"),
         "could not be started: no such program: trian.py",

@@ -134,7 +134,9 @@ class Laws:
 
     def _within(self, taker: JobEntry, other: str) -> bool:
         need = sum(role.min_tasks * role.demand.milli_gpus for role in taker.spec.roles)
-        stated = {q: dict(self.world.queues[q].guarantee).get("gpus") for q in self._below_shared(taker.spec.queue, other)}
+        stated = {
+            q: dict(self.world.queues[q].guarantee).get("gpus") for q in self._below_shared(taker.spec.queue, other)
+        }
         verdicts = [self._used(q, taker)["gpus"] + need <= most for q, most in stated.items() if most is not None]
         return bool(verdicts) and all(verdicts)
 
@@ -168,7 +170,9 @@ class Laws:
         for promise in view.reservations.values():
             if not promise.held or promise.job == record.job or not self._same_nodes(promise, record):
                 continue
-            other = view.line.member(promise.job)
+            other = view.line.find(promise.job)
+            if other is None:  # it has started in this very step: that its promise is over is recorded last
+                continue
             if view.turn_key(view.line.classes[other.cls], other) < mine:
                 assert self._room(promise, record) >= 0, f"{record} takes what is cleared for job {promise.job}"
 

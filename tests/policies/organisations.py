@@ -32,11 +32,15 @@ def queues(draw: st.DrawFn) -> tuple[QueueSpec, ...]:
         parent = draw(st.sampled_from(["", "", *NAMES[1 : i + 1]]))
         made.append(
             QueueSpec(
-                name, parent, amounts(draw(st.sampled_from([None, None, 0, 1, 2, 4]))),
-                amounts(draw(st.sampled_from([None, None, None, 3, 5]))), weight=draw(st.integers(0, 2)),
-                borrow=draw(st.integers(0, 5)) > 0, lend=draw(st.integers(0, 5)) > 0,
+                name,
+                parent,
+                amounts(draw(st.sampled_from([None, None, 0, 1, 2, 4]))),
+                amounts(draw(st.sampled_from([None, None, None, 3, 5]))),
+                weight=draw(st.integers(0, 2)),
+                borrow=draw(st.integers(0, 5)) > 0,
+                lend=draw(st.integers(0, 5)) > 0,
                 order=draw(st.sampled_from([(), (), (), ("sjf",), ("priority", "fifo")])),
-            )  # fmt: skip
+            )
         )
     return tuple(made)
 
@@ -83,7 +87,9 @@ happenings = st.builds(Happening, st.integers(1, 80), st.sampled_from(CALMER), s
 
 
 @st.composite
-def workloads(draw: st.DrawFn, most_jobs: int = 10, most_happenings: int = 4, causes: Sequence[str] = CAUSES) -> Workload:
+def workloads(
+    draw: st.DrawFn, most_jobs: int = 10, most_happenings: int = 4, causes: Sequence[str] = CAUSES
+) -> Workload:
     """A small fleet that is asked for more than it has."""
     fleet = draw(st.lists(st.sampled_from([1, 2, 4]), min_size=1, max_size=3))
     many = draw(st.integers(2, most_jobs))

@@ -30,35 +30,46 @@ class Lab(NamedTuple):
     def refuses(self, cause: str, queue: str, need: int = 1, priority: int = 0) -> str:
         return CAUSES[cause].refusal(Taker(JobId(1), queue, priority, {"gpus": need * WHOLE}), self.shares)
 
-    def allows(
-        self, cause: str, taker: str, victim: str, *, need: int = 1, gives: int = 1, gone: dict[str, Amounts] | None = None,
-        priority: tuple[int, int] = (0, 0), ran_s: int = 0, saves: bool = True,
+    def allows(  # noqa: PLR0913 - one word for each fact
+        self, cause: str, taker: str, victim: str, *, need: int = 1, gives: int = 1,
+        gone: dict[str, Amounts] | None = None, priority: tuple[int, int] = (0, 0), ran_s: int = 0, saves: bool = True,
     ) -> bool:  # fmt: skip
         one = Taker(JobId(1), taker, priority[0], {"gpus": need * WHOLE})
         other = Victim(victim, priority[1], ran_s * 1_000_000, saves, {"gpus": gives * WHOLE})
         return CAUSES[cause].allows(one, other, self.shares, gone or {})
 
 
-def lab(*specs: QueueSpec, holds: dict[str, int], asks: dict[str, int] | None = None, devices: int = 8, slice_s: int = 0) -> Lab:
+def lab(
+    *specs: QueueSpec, holds: dict[str, int], asks: dict[str, int] | None = None, slice_s: int = 0,
+    lowest: dict[str, list[int]] | None = None, fair_order: bool = True,
+) -> Lab:  # fmt: skip
     queues, ledger = Queues(), Ledger()
-    ledger.add_node(NodeId(0), node("n", devices))
+    ledger.add_node(NodeId(0), node("n", 8))
     for spec in specs:
         queues.set_queue(spec)
     for name, many in holds.items():
         queues.count(name, Demand(gpus=many), 1)
     for name, many in (asks or {}).items():
         queues.ask(job("j", gpus=many, queue=name), 1)
-    return Lab(queues, Shares(queues, Fairness(queues, ledger, "gpu"), slice_s * 1_000_000 or None))
+    fairness = Fairness(queues, ledger, "gpu")
+    return Lab(queues, Shares(queues, fairness, slice_s * 1_000_000 or None, fair_order, lowest or {}))
 
 
 # --- priority ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("mine", "theirs", "may"), [(1, 0, True), (0, 0, False), (0, 1, False), (5, 4, True)])
-def test_priority_takes_from_lower_ones_of_its_own_queue(mine: int, theirs: int, may: bool) -> None:
+def test_priority_takes_from_lower_ones_of_its_own_queue(mine: int, theirs: int, may: object) -> None:
     one = lab(QueueSpec("a"), QueueSpec("b"), holds={"a": 2, "b": 2})
     assert one.allows("priority", "a", "a", priority=(mine, theirs)) == may
     assert not one.allows("priority", "a", "b", priority=(mine, theirs))
+
+
+def test_priority_says_when_nobody_lower_runs() -> None:
+    one = lab(QueueSpec("a"), QueueSpec("b"), holds={"a": 2, "b": 2}, lowest={"a": [1, 5], "b": [0]})
+    assert one.refuses("priority", "a", priority=2) == ""
+    assert "lower priority than 1" in one.refuses("priority", "a", priority=1)
+    assert one.refuses("priority", "default", priority=9)
 
 
 # --- reclaim -------------------------------------------------------------------------------------
@@ -86,7 +97,12 @@ def test_reclaim_never_takes_from_its_own_queue() -> None:
 
 
 def test_reclaim_between_brothers_is_not_judged_by_their_parent() -> None:
-    specs = QueueSpec("p", guarantee=gpus(2)), QueueSpec("a", "p", guarantee=gpus(2)), QueueSpec("b", "p"), QueueSpec("z")
+    specs = (
+        QueueSpec("p", guarantee=gpus(2)),
+        QueueSpec("a", "p", guarantee=gpus(2)),
+        QueueSpec("b", "p"),
+        QueueSpec("z"),
+    )
     one = lab(*specs, holds={"b": 4, "z": 4})
     assert one.allows("reclaim", "a", "b"), "below p, a is within its guarantee and b above its own"
     assert not one.allows("reclaim", "a", "z"), "p itself is above its guarantee"
@@ -109,6 +125,11 @@ def test_fair_takes_while_the_taker_stays_behind() -> None:
         if one.allows("fair", "b", "a", need=held + 1, gone=gone):
             taken["a"] += 1
     assert taken["a"] == 3, "4 and 4 would be equal: no exchange"
+
+
+def test_fair_takes_only_where_the_order_goes_by_shares_too() -> None:
+    assert lab(QueueSpec("a"), holds={}).refuses("fair", "a") == ""
+    assert "order" in lab(QueueSpec("a"), holds={}, fair_order=False).refuses("fair", "a")
 
 
 def test_fair_by_weight() -> None:

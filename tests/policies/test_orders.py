@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -13,11 +14,13 @@ from clearway.core.protocols import UNKNOWN_US, Candidate, Order, QueueOrder, lo
 from clearway.model.errors import InputError
 from clearway.model.fleet import PolicySpec
 from clearway.model.ids import JobId
-from clearway.model.job import JobSpec
 from clearway.model.values import SECOND_US
 from clearway.policies.order.f1 import SUBMIT_WEIGHT
 from clearway.policies.registry import ORDERS, orders_of, rules_for
 from clearway.testing.builders import job, role
+
+if TYPE_CHECKING:
+    from clearway.model.job import JobSpec
 
 HOUR_US = 3600 * SECOND_US
 MILLI = 1000
@@ -25,7 +28,7 @@ MILLI = 1000
 ORDERED = {name: order for name, order in ORDERS.items() if isinstance(order, Order)}
 
 
-def candidate(spec: JobSpec | None = None, number: int = 1, submit_s: float = 0, **facts: object) -> Candidate:
+def candidate(spec: JobSpec | None = None, number: int = 1, submit_s: float = 0, **facts: Any) -> Candidate:
     spec = spec or job()
     base = Candidate(JobId(number), spec, round(submit_s * SECOND_US), spec.estimate_us, spec.priority)
     return base._replace(**facts)
@@ -83,7 +86,8 @@ def test_wfp3_is_the_published_formula(submit: int, estimate: int, size: int, wa
 @given(st.integers(0, 10**6), seconds, sizes, seconds)
 def test_unicep_is_the_published_formula(submit: int, estimate: int, size: int, waited: int) -> None:
     score = waited / (math.log2(max(size, 2)) * estimate)
-    assert -key("unicep", waits(submit, estimate, size), submit + waited) / 2**32 == pytest.approx(score, rel=1e-5, abs=1e-8)
+    shown = -key("unicep", waits(submit, estimate, size), submit + waited) / 2**32
+    assert shown == pytest.approx(score, rel=1e-5, abs=1e-8)
 
 
 @given(st.integers(1, 10**6), seconds, sizes)

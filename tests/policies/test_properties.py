@@ -13,7 +13,7 @@ from tests.loop.town import Town, Workload
 from tests.policies.laws import LawfulTown
 from tests.policies.organisations import workloads
 
-few = settings(max_examples=int(os.environ.get("CLEARWAY_EXAMPLES", "60")))
+few = settings(max_examples=int(os.environ.get("CLEARWAY_EXAMPLES", "30")))
 
 
 @given(workloads())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from clearway.core.ledger import Held, Ledger
 from clearway.model.events import Grant
-from clearway.model.fleet import NodeSpec
 from clearway.model.ids import NodeId
 from clearway.model.job import Demand
 from clearway.model.values import SECOND_US
@@ -14,6 +15,11 @@ from clearway.policies.score.affinity import Affinity
 from clearway.policies.score.fragmentation import POINT, Fragmentation
 from clearway.policies.score.tightest import Tightest
 from clearway.testing.builders import node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.model.fleet import NodeSpec
 
 GB = 10**9
 ONE, TWO = Demand(gpus=1), Demand(gpus=2)
@@ -26,7 +32,7 @@ def books(*specs: NodeSpec) -> Ledger:
     return ledger
 
 
-def rows(ledger: Ledger) -> np.ndarray:
+def rows(ledger: Ledger) -> NDArray[np.int64]:
     return np.arange(ledger.count)
 
 

@@ -94,7 +94,7 @@ def test_of_jobs_that_enter_together_those_that_others_wait_for_go_first() -> No
         ("{name: J, gpus: 1.5}", ["gpus", "1.5", "whole number"]),
         ("{name: J, gpus: .nan}", ["gpus", "nan"]),
         ("{name: J, gpus: .inf}", ["gpus", "inf"]),
-        ("{name: J, gpus: 1.0e+400}", ["gpus", "inf"]),
+        ("{name: J, gpus: 1.0e+400}", ["gpus", "1.0e+400"]),
         ("{name: J, memory: 1e400}", ["memory", "1e400"]),
         ("{name: J, cpus: true}", ["cpus", "True"]),
         ("{name: J, runtime: -5}", ["runtime", "-5"]),

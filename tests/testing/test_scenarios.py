@@ -17,11 +17,7 @@ from tests.testing.stories import independent_judge
 FOLDER = Path(__file__).resolve().parent.parent.parent.parent / "shared" / "scenarios"
 FILES = sorted(p.name for p in FOLDER.glob("*.yaml"))
 LATER = {
-    "topology": "38 38b 97",
-    "conservative backfill": "06b",
-    "preemption": "09 09b 104 106 13 14 16 18 20",
-    "priority inheritance": "10 10b 10c",
-    "orders": "100 103 18b 21 23 24",
+    "topology": "104 38 38b 97",
     "workflows": "47 47b 47c 62 62b 63 63b 65 65b 68 68b 69 69b 69c",
     "schedules": "57 57b 57c 59 59b 61",
     "machines that are ordered": "85",

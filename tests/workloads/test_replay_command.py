@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -83,11 +85,22 @@ def test_policies_by_bundle_order_map_and_file(tmp_path: Path) -> None:
             one(wrong)
 
 
+def workers_of(pid: int) -> list[str]:
+    """Return the command lines of the processes that replay for a process."""
+    lines = []
+    for child in psutil.Process(pid).children():
+        with contextlib.suppress(psutil.Error):
+            lines.append(" ".join(child.cmdline()))
+    return [line for line in lines if "spawn_main" in line]
+
+
 @pytest.mark.slow
 def test_ctrl_c_gives_what_has_been_found_so_far(data: Path) -> None:
     words = ["replay", str(data / "philly" / "philly.csv.gz"), "-p", "fifo,fifo+none", "-j", "2", "--json"]
     running = subprocess.Popen([CLEARWAY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(6)
+    while len(workers_of(running.pid)) < 2:
+        assert running.poll() is None
+        time.sleep(0.02)
     os.kill(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err

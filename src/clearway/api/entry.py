@@ -41,9 +41,15 @@ def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object) -> Job
         raise UnknownWordError.of("pin", JOB_WORDS, place)  # a scenario's word: here the policy places
     try:
         defaults = {**own, **queue_defaults(desk.board.queues, words.get("queue"))}
+        _check_deadline({**defaults, **words}.get("deadline"))
         return _checked(read_job(words, defaults))
     except InputError as error:
         raise error.at(f"{place}, {error.place}" if error.place else place) from None
+
+
+def _check_deadline(value: object) -> None:
+    if isinstance(value, int | float):  # seconds from the start, which only a scenario has
+        raise InputError("deadline", value, "a time like 2026-12-01T08:00:00Z, with an offset")
 
 
 def _checked(spec: JobSpec) -> JobSpec:

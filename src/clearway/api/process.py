@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway import __version__
 from clearway.compose.launch import EXIT_TAKEN
-from clearway.config.home import Running, home_dir, make_home, process_start, write_running
+from clearway.config.home import Running, home_dir, make_home, process_start, says, write_running
 from clearway.config.settings import load_settings
 from clearway.model.errors import ClearwayError, InputError, StoreError
 
@@ -36,6 +36,7 @@ EXIT_BAD_SETTING = 2
 EXIT_LOOP_FAILED = os.EX_SOFTWARE
 EXIT_STORE = os.EX_IOERR
 OLD_LOGS = 3
+TELL_EVERY_S = 5.0  # so often is looked whether controller.json still says who runs here
 STOP_S = 10.0  # the turn that is under way when a controller stops takes milliseconds
 
 
@@ -45,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--home", type=Path, default=None)
     parser.add_argument("--options", type=json.loads, default={}, help="settings as JSON, over those of clearway.yaml")
     given = parser.parse_args(argv)
-    home: Path = given.home.absolute() if given.home else home_dir()
+    home = home_dir(given.home)
     try:
         make_home(home)
         with ExitStack() as held:
@@ -155,16 +156,36 @@ async def _serve(settings: Settings, parts: Assembled, listeners: list[socket.so
         desk.stopping.set()
         server.should_exit = True
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ending_signals():
         loop.add_signal_handler(number, end)
     ended.stop = desk.stop
     if ended.failure is not None:
         end()
+    telling = asyncio.ensure_future(_keep_telling(settings.home, running))
     try:
         await server.serve(listeners)
     finally:
+        telling.cancel()
         ended.stop = None
         (settings.home / "controller.json").unlink(missing_ok=True)
+
+
+def _ending_signals() -> list[signal.Signals]:
+    """Return the signals that end a controller: also its terminal's going away, unless `nohup` has it stay."""
+    ends = [signal.SIGTERM, signal.SIGINT]
+    return ends if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else [*ends, signal.SIGHUP]
+
+
+async def _keep_telling(home: Path, running: Running) -> None:
+    """Write controller.json again where it was removed or spoilt: without it nobody would find this controller."""
+    while True:
+        await asyncio.sleep(TELL_EVERY_S)
+        try:
+            if not says(home, running):
+                write_running(home, running)
+                LOG.warning("controller.json was missing or spoilt, and is written again")
+        except OSError as error:
+            LOG.warning("controller.json cannot be written: %s", error)
 
 
 def _who(listeners: list[socket.socket]) -> Running:

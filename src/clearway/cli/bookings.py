@@ -41,7 +41,7 @@ def _names(texts: tuple[str, ...]) -> list[str]:
 @click.option("--from", "begin", metavar="TIME", default=NOW, help="When it begins, with an offset [default: now].")
 @click.option("--to", "end", metavar="TIME", required=True, help="When it ends, as 2026-12-01T12:00:00Z.")
 @click.option("--for", "whom", multiple=True, metavar="NAME[,NAME..]", help="Queues and users; without any nobody may.")
-def _create(  # noqa: PLR0913 - one argument for each word
+def _create(
     shell: Shell, *, name: str, nodes: tuple[str, ...], gpus: str | None, begin: str, end: str, whom: tuple[str, ...]
 ) -> None:
     """Make the booking NAME.
@@ -89,7 +89,8 @@ def _cancel(shell: Shell, name: str) -> None:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    return [row["name"], shown.clock(row["from"]), shown.clock(row["to"]), ", ".join(row["for"]) or "nobody", _keeps(row)]
+    whom = ", ".join(row["for"]) or "nobody"
+    return [row["name"], shown.clock(row["from"]), shown.clock(row["to"]), whom, _keeps(row)]
 
 
 def _keeps(row: dict[str, Any]) -> str:

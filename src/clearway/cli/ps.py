@@ -72,8 +72,13 @@ def _cells(row: dict[str, Any]) -> list[str | Cell]:
     gpus = "" if not row["gpus"] else shown.amount(row["gpus"])
     return [
         str(row["id"]), row["name"], state(inner(row)), row["queue"], gpus,
-        shown.ago(row["submitted"]), shown.between(row["started"], row["ended"]), where_or_why(row),
+        shown.ago(row["submitted"]), ran(row), where_or_why(row),
     ]  # fmt: skip
+
+
+def ran(row: dict[str, Any]) -> str:
+    """Return how long the present or last attempt of a job has run; nothing while it waits for another."""
+    return "" if row["state"] == "pending" else shown.between(row["started"], row["ended"])
 
 
 def inner(row: dict[str, Any]) -> str:

@@ -46,9 +46,18 @@ class Shell:
         click.echo(f"clearway: {plain(text)}", err=True)
 
 
+class _Directory(click.Path):
+    """A directory, but not the empty text of a variable that is not set: that would be the current one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        if value == "":
+            self.fail("the name of a directory is needed", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 _HOME = click.option(
     "--home",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=_Directory(file_okay=False, path_type=Path),
     metavar="DIR",
     help="State directory of the controller [env CLEARWAY_HOME].",
 )

@@ -23,7 +23,7 @@ def status_command(shell: Shell) -> None:
     pairs(
         [
             ("controller", _controller(told["controller"])),
-            ("home", str(shell.home or home_dir())),
+            ("home", str(home_dir(shell.home))),
             ("policy", ", ".join(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
             ("nodes", str(told["nodes"])),
             ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),

@@ -28,7 +28,7 @@ def up_command(shell: Shell, *, detach: bool, devices: str | None, fleet: str | 
     from clearway.config.settings import load_settings
 
     options = _options(devices, fleet, listen)
-    home = shell.home or home_dir()
+    home = home_dir(shell.home)
     load_settings(home, options)  # what is refused is said here, and not at the end of a log
     if not detach:
         shell.note(f"a controller starts for {home}; Ctrl-C stops it, jobs go on")
@@ -59,7 +59,7 @@ def down_command(shell: Shell) -> None:
     """Stop the controller. Running jobs go on; those that wait start when a controller runs again."""
     from clearway.compose.launch import stop
 
-    home: Path = shell.home or home_dir()
+    home: Path = home_dir(shell.home)
     stopped = stop(home)
     if shell.as_json:
         shell.document({"home": str(home), "stopped": stopped})

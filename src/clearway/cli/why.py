@@ -29,9 +29,10 @@ def why_command(shell: Shell, job: str) -> None:
     shell.line(
         f"job {told['id']} ({told['name']}) {state} since {shown.clock(told['since'])} ({shown.ago(told['since'])})"
     )
-    for reason in told["reasons"] or [{"text": "no reason recorded"}]:
+    said = told["reasons"] or told["causes"][-1:]  # a success has no reason of its own: its attempt's end tells
+    for reason in said:
         shell.line(f"  {reason['text']}")
-    now = told["reasons"][-1]["text"] if told["reasons"] else ""
+    now = said[-1]["text"] if said else ""
     causes = [cause for cause in told["causes"] if not (cause is told["causes"][-1] and cause["text"] == now)]
     if causes:
         shell.line("what came before:")

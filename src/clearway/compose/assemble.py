@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from clearway.config.settings import Settings
     from clearway.model.asks import Ask
     from clearway.model.events import TaskRef
-    from clearway.model.fleet import PolicySpec
+    from clearway.model.fleet import PolicySpec, QueueSpec
 
 CLOCK, SETTINGS = "clock", "settings"
 
@@ -68,9 +68,11 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
 
 
 def policy_of(settings: Settings) -> PolicySpec:
-    """Return the policy that settings name. Raises InputError where its words name no rule."""
+    """Return the policy that settings name. Raises InputError where its words name no rule, or one of replays only."""
     if isinstance(settings.policy, str):
         return policy_named(settings.policy)
+    if settings.policy.estimate == "oracle":
+        raise InputError("estimate", "oracle", "user: only a replay knows how long a job really runs", "policy")
     rules_for(settings.policy)
     return settings.policy
 
@@ -85,9 +87,19 @@ def _clock(journal: SqliteJournal) -> SystemClock:
 def _first_asks(settings: Settings, policy: PolicySpec) -> list[Ask]:
     return [
         SetPolicy(policy),
-        *(SetQueue(queue) for queue in settings.queues),
+        *(SetQueue(queue) for queue in _parents_first(settings.queues)),
         *(SetLimit(limit) for limit in settings.limits),
     ]
+
+
+def _parents_first(queues: tuple[QueueSpec, ...]) -> list[QueueSpec]:
+    """Return queues in an order in which they can be made; those with a parent that cannot be there come last."""
+    left: list[QueueSpec] = list(queues)
+    done: list[QueueSpec] = []
+    while ready := [queue for queue in left if queue.parent not in {other.name for other in left}]:
+        done += ready
+        left = [queue for queue in left if queue not in ready]
+    return done + left
 
 
 def _mark(settings: Settings, policy: PolicySpec) -> str:

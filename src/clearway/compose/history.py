@@ -22,7 +22,7 @@ def records(home: Path | None = None) -> Iterator[Record]:
 
     Errors: NotFoundError where there is no journal, StoreError where it cannot be read.
     """
-    path = (home or home_dir()) / "journal.db"
+    path = (home_dir(home)) / "journal.db"
     if not path.is_file():
         raise NotFoundError(f"there is no journal at {path}: no controller has run there yet")
     try:

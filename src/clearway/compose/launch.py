@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MODULE = "clearway.api.process"
 LOOK_S = 0.01  # so often a starter looks whether the new controller answers
-START_S = 60.0  # a controller that does not answer by then is given up; recovering a long journal takes its time
+SAY_S = 5.0  # a controller that does not answer by then reads a long journal: that is said, and waited for
 STOP_S = 30.0
 SHOWN_LOG_LINES = 15
 PRIVATE = 0o600
@@ -41,7 +41,7 @@ def ensure_running(home: Path | None = None, options: Mapping[str, object] | Non
     However many processes do this at once, one controller results. Raises ControllerError, with the last lines of
     its log, where it dies or does not answer.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     if (running := answering(where)) is not None:
         return running
     make_home(where)
@@ -54,7 +54,7 @@ def start(home: Path | None = None, options: Mapping[str, object] | None = None,
 
     `options` are settings, as in clearway.yaml. Raises ConflictError where one runs.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     make_home(where)
     with _alone(where):
         if (running := read_running(where)) is not None:
@@ -73,7 +73,7 @@ def stop(home: Path | None = None, timeout_s: float = STOP_S) -> bool:
 
     Raises ControllerError where it is still there after `timeout_s` seconds.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     running = read_running(where)
     if running is None:
         return False
@@ -89,7 +89,7 @@ def stop(home: Path | None = None, timeout_s: float = STOP_S) -> bool:
 
 def status(home: Path | None = None) -> dict[str, Any]:
     """Return who runs in a home: `running`, `home`, and where one runs `pid`, `socket`, `listen`, `version`."""
-    where = home or home_dir()
+    where = home_dir(home)
     running = read_running(where)
     told = {} if running is None else {k: v for k, v in running._asdict().items() if k != "started"}
     return {"running": running is not None, "home": str(where), **told}
@@ -148,13 +148,13 @@ def _start(home: Path, options: Mapping[str, object]) -> Running:
 
 
 def _until_it_answers(home: Path, child: subprocess.Popen[bytes], log_from: int) -> Running:
-    end = time.monotonic() + START_S
+    say_at: float | None = time.monotonic() + SAY_S
     while (running := answering(home)) is None:
         if child.poll() not in {None, EXIT_TAKEN}:
             raise ControllerError(f"the controller ended with code {child.returncode}:\n{_last_words(home, log_from)}")
-        if time.monotonic() >= end:
-            child.terminate()
-            raise ControllerError(f"the controller did not answer within {START_S:g} s:\n{_last_words(home, log_from)}")
+        if say_at is not None and time.monotonic() >= say_at:
+            sys.stderr.write("the controller is reading its journal ..\n")
+            say_at = None
         time.sleep(LOOK_S)
     _DETACHED.append(child)
     return running

@@ -26,6 +26,8 @@ from clearway.model.errors import ControllerError
 MAX_SOCKET_BYTES = 100  # the system's limit is 108 on Linux and 104 elsewhere, with the final zero
 DIRECTORY_MODE = 0o700
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+MARKS = frozenset({"clearway.yaml", "journal.db", "controller.lock", "launch.lock"})
+"""A directory with one of these is a home, or somebody made it to be one."""
 
 
 class Running(NamedTuple):
@@ -38,8 +40,13 @@ class Running(NamedTuple):
     version: str
 
 
-def home_dir() -> Path:
-    """Return $CLEARWAY_HOME, else clearway in $XDG_STATE_HOME, else ~/.local/state/clearway."""
+def home_dir(given: Path | None = None) -> Path:
+    """Return what is given, else $CLEARWAY_HOME, else clearway in $XDG_STATE_HOME, else ~/.local/state/clearway.
+
+    Always a whole path: the controller runs in another directory than whoever starts it.
+    """
+    if given is not None:
+        return given.absolute()
     if own := os.environ.get("CLEARWAY_HOME"):
         return Path(own).absolute()
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
@@ -47,14 +54,26 @@ def home_dir() -> Path:
 
 
 def make_home(home: Path) -> None:
-    """Make the directory, for its user alone. Raises ControllerError where it cannot be made safe."""
+    """Make the directory, for its user alone. Raises ControllerError where it cannot be made safe.
+
+    One that others may enter is closed to them only where it is empty or a home already: /tmp stays as it is.
+    """
     try:
         home.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         check_owner(home)
         if home.stat().st_mode & OTHERS:
+            if not _is_ours(home):
+                raise ControllerError(
+                    f"{home} holds other things and is open to others: name a new directory, or an empty one"
+                )
             home.chmod(DIRECTORY_MODE)
     except OSError as error:
         raise ControllerError(f"the state directory {home} cannot be used: {error}") from error
+
+
+def _is_ours(home: Path) -> bool:
+    names = {path.name for path in home.iterdir()}
+    return not names or bool(names & MARKS)
 
 
 def check_owner(home: Path) -> None:
@@ -65,17 +84,36 @@ def check_owner(home: Path) -> None:
 
 
 def read_running(home: Path) -> Running | None:
-    """Return who runs here by controller.json, or None if nobody does (a process that is gone counts as nobody)."""
+    """Return who runs here by controller.json, or None if nobody does.
+
+    A process that is gone counts as nobody, and so does a spoilt file: a controller that runs writes it again.
+    """
     try:
-        found = json.loads((home / "controller.json").read_bytes())
-        running = Running(
+        text = (home / "controller.json").read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise ControllerError(f"{home / 'controller.json'} cannot be read: {error.strerror}") from error
+    running = _told(text)
+    return running if running is not None and process_start(running.pid) == running.started else None
+
+
+def _told(text: bytes) -> Running | None:
+    try:
+        found = json.loads(text)
+        return Running(
             int(found["pid"]), str(found["started"]), str(found["socket"]), str(found["listen"]), str(found["version"])
         )
-    except FileNotFoundError:
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ControllerError(f"{home / 'controller.json'} cannot be read: {error}") from error
-    return running if process_start(running.pid) == running.started else None
+
+
+def says(home: Path, running: Running) -> bool:
+    """Whether controller.json is there and names this controller."""
+    try:
+        return _told((home / "controller.json").read_bytes()) == running
+    except FileNotFoundError:
+        return False
 
 
 def write_running(home: Path, running: Running) -> None:

@@ -6,6 +6,7 @@ It is the core schema of YAML 1.2: `no`, `1:30` and a date stay the text that th
 from __future__ import annotations
 
 import functools
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -127,4 +128,11 @@ def _loader() -> Any:  # noqa: ANN401
     for tag, pattern, first in _SCALARS:
         Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(rf"(?:{pattern})\Z"), first)
     Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node)))
+    Loader.add_constructor("tag:yaml.org,2002:float", _float)
     return Loader
+
+
+def _float(loader: Any, node: Any) -> float | str:  # noqa: ANN401
+    """Return a number; one that is too large for a float stays the text that it is, to be refused as that."""
+    found: float = loader.construct_yaml_float(node)
+    return str(node.value) if math.isinf(found) and "inf" not in node.value.lower() else found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -58,6 +58,7 @@ class Board:
         self._books = Books()
         self.nodes, self.node_names, self.queues = self._books.nodes, self._books.node_names, self._books.queues
         self._newest: dict[str, JobId] = {}
+        self._members: Counter[ClassId] = Counter()
         self._finished: deque[JobId] = deque()
         self._kept = kept_finished
         self._waiters = Waiters()
@@ -186,6 +187,7 @@ class Board:
     def _put(self, row: JobRow) -> None:
         old = self.jobs.get(row.id)
         self.jobs[row.id] = row
+        self._move(None if old is None else old.cls, row.cls)
         self._books.count(old, row)
         if old is None:
             self._newest[row.name] = row.id
@@ -193,6 +195,18 @@ class Board:
             self._finished.append(row.id)
             self._forget_oldest()
             self._waiters.resolve(row.id, row)
+
+    def _move(self, old: ClassId | None, new: ClassId | None) -> None:
+        """Count a job in its class; the reasons of one that has no jobs any more are forgotten, as the line does."""
+        if old == new:
+            return
+        if new is not None:
+            self._members[new] += 1
+        if old is not None:
+            self._members[old] -= 1
+            if not self._members[old]:
+                del self._members[old]
+                self.class_reasons.pop(old, None)
 
     def _forget_oldest(self) -> None:
         while len(self._finished) > self._kept:

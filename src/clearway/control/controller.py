@@ -28,7 +28,7 @@ from clearway.control.board import Board
 from clearway.control.inbox import Inbox, answer
 from clearway.control.teller import RETRY_S, Teller
 from clearway.model.asks import Ask, ControllerUp
-from clearway.model.errors import ClearwayError, ControllerError, StoreError
+from clearway.model.errors import ClearwayError, ConflictError, ControllerError, EngineError, InputError, StoreError
 from clearway.ports.engine import TaskIsGone
 
 if TYPE_CHECKING:
@@ -152,7 +152,10 @@ class Controller:
             self._close(Health("stopped", "the controller was stopped"))
         except BaseException as error:
             self._failure = error
-            LOG.critical("the controller has failed and stops", exc_info=error)
+            if isinstance(error, InputError | ConflictError | StoreError | EngineError):
+                LOG.critical("the controller stops: %s", error)  # the sentence says all
+            else:
+                LOG.critical("the controller has failed and stops", exc_info=error)
             self._close(Health("failed", f"the controller has failed: {error!r}"))
             raise
         finally:

@@ -18,7 +18,6 @@ from clearway.core.devices import pick
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
 from clearway.core.profile import NEVER, Table
-from clearway.core.resources import GPUS
 from clearway.core.view import Reservation
 from clearway.model.events import Reserved
 from clearway.model.ids import NodeId
@@ -65,6 +64,7 @@ class Promises:
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
         self._table: Table | None = None
         self._any_started = False
+        self._moved = view.promises_changed  # what others were promised may have made room for an earlier promise
         self._left: dict[tuple[JobId, NodeId], list[int]] = {}
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
@@ -91,6 +91,10 @@ class Promises:
         return any(
             one.promise.job == job and one.promise.held and self._still_clearing(one.promise) for one in self.active
         )
+
+    def made_to(self, job: JobId) -> Reservation | None:
+        """Return what a job is promised in this cycle."""
+        return next((one.promise for one in self.active if one.promise.job == job), None)
 
     def give_up(self, job: JobId) -> None:
         """Keep nothing for a job any more that was cleared for it and did not do."""
@@ -325,7 +329,8 @@ class Promises:
         old = self.view.reservations.get(waiting.job)
         if old is not None and old.held:
             old = None
-        if old is not None and not self._gained and not self._any_started and old.start_us > self.now_us:
+        still = not self._gained and not self._any_started and not self._moved
+        if old is not None and still and old.start_us > self.now_us:
             return old
         if old is None or not self._holds(old, cls, waiting):
             return self._earliest(cls, waiting)
@@ -344,6 +349,8 @@ class Promises:
         A job that needs one place only can start sooner on just those nodes where something came free, unless
         others that are promised something move as well.
         """
+        if self._moved:
+            return True
         if not self._gained and not self.everyone:
             return False
         role = cls.spec.roles[0]

@@ -42,7 +42,7 @@ class Booked:
         return bool(self._all) and bool(self._all.against(waiting.spec, self._now_us, end_us))
 
     def shut(self, waiting: Waiting, start_us: int | None = None) -> NDArray[np.bool_] | None:
-        """Return the nodes of which others' bookings leave nothing to a job that starts then (None: now); None: none."""
+        """Return the nodes of which bookings for others leave nothing to a job that starts then, by default now."""
         if not self._all:
             return None
         start = self._now_us if start_us is None else start_us

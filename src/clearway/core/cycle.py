@@ -3,7 +3,7 @@
 Classes are taken in the order of their first jobs. What finds a place starts. The first job of each pool of nodes
 that finds none is promised its earliest moment (backfill) or bars the nodes it could use (no backfill); later jobs
 start only where that touches nothing promised. What starts is counted in the books at once, so that the rest of the
-cycle sees it; `Plan.drop` takes it back, for those who only want to know what would happen.
+cycle sees it: whoever only wants to know what would happen asks about a copy.
 
 Only classes that something changed for are tried; of the others the first of each pool is enough to know who is owed.
 """
@@ -19,7 +19,7 @@ from clearway.core import explain
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
 from clearway.core.grow import grow
-from clearway.core.hopeless import hopeless
+from clearway.core.hopeless import could_ever, hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, either, place
 from clearway.core.places import NONE
@@ -65,17 +65,8 @@ class Plan(NamedTuple):
     `next_us`: when to decide again even if nothing happens, because someone is protected no longer.
     """
 
-    view: View
     records: list[Decided]
     next_us: int | None = None
-
-    def drop(self) -> None:
-        """Take the starts out of the books again: nothing of this plan is to happen."""
-        for record in reversed(self.records):
-            if isinstance(record, Started):
-                waiting = self.view.line.member(record.job)
-                for grant in record.grants:
-                    self.view.free_task(record.job, waiting.spec, grant.role, grant.index)
 
 
 def decide(view: View, now_us: int) -> Plan:
@@ -123,11 +114,11 @@ class _Cycle:
         self.plan += grow(view, self.draft, self.promises, self.barred, self.now_us)
         self.plan += self.promises.changes()
         view.ledger.trim()
-        return Plan(view, self.plan, self.next_us)
+        return Plan(self.plan, self.next_us)
 
     def _in_order(self) -> None:
         line = self.view.line
-        first = [*line.awake, *(heads[0][1] for heads in line.blocking.values() if heads)]
+        first = [*line.awake, *(number for pool in line.blocking for number in self._owed_first(pool))]
         # positions are worked out only where queues are really compared
         self.alone = not self.promises.active and len({line.classes[number].spec.queue for number in first}) == 1
         turns = [self._turn(line.classes[number], 0) for number in first]
@@ -145,6 +136,28 @@ class _Cycle:
             if self.barred is not None and self.barred.all() and self.view.rules.backfill == "none":
                 break
 
+    def _owed_first(self, pool: int) -> list[ClassId]:
+        """Return the sleeping classes of a pool of which one is owed something first.
+
+        Their heads stand in the order of their own words; where queues count as well, the first of each may be it.
+        """
+        line, heads = self.view.line, self.view.line.blocking[pool]
+        if not self.view.moving_order:
+            return [heads[0][1]] if heads else []
+        if self.view.queues.any_guarantee:
+            return [number for _, number in heads]
+        by_queue: dict[str, ClassId] = {}
+        for _, number in heads:
+            by_queue.setdefault(line.classes[number].spec.queue, number)
+        return list(by_queue.values())
+
+    def _another_chance(self) -> None:
+        """Have those tried again whom a promise kept from starting that is over or has moved."""
+        for cls in self.view.line.wake_passed_over():
+            left = next((i for i in range(len(cls.entries)) if cls.entries[i][1] not in self.started), None)
+            if left is not None:
+                heapq.heappush(self.turns, self._turn(cls, left))
+
     def _turn(self, cls: WaitClass, position: int) -> Turn:
         waiting = cls.jobs[cls.entries[position][1]]
         return Turn(self.view.turn_key(cls, waiting, alone=self.alone), cls.id, position)
@@ -152,6 +165,8 @@ class _Cycle:
     def _take_turn(self, cls: WaitClass, position: int, key: Key) -> int | None:
         """Start the job whose turn it is, or see to what it is owed; return the class's next position in this cycle."""
         waiting = cls.jobs[cls.entries[position][1]]
+        if waiting.job in self.started:
+            return None  # a class that was given another chance may have two turns
         limit = self.view.queues.held_back(waiting.spec)
         if limit is not None:
             if not self._clear_limit(cls, waiting, key, limit):
@@ -210,10 +225,7 @@ class _Cycle:
             self.promises.look_again()
         if waiting.job in self.view.reservations:
             # its promise is over: those whom it kept from starting have another chance
-            for cls in self.view.line.wake_passed_over():
-                left = next((i for i in range(len(cls.entries)) if cls.entries[i][1] not in self.started), None)
-                if left is not None:
-                    heapq.heappush(self.turns, self._turn(cls, left))
+            self._another_chance()
         grants = tuple([one.grant for one in held])
         self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(waiting, held)))
 
@@ -255,16 +267,16 @@ class _Cycle:
         line, blocked = self.view.line, cls.mode in BLOCKING
         self._waits(cls, limit)
         line.sleep(cls, Mode.LIMITED)
-        if blocked and line.blocking[cls.pool]:
+        for number in self._owed_first(cls.pool) if blocked else ():
             # it is owed nothing any more: the next of its pool is
-            heapq.heappush(self.turns, self._turn(line.classes[line.blocking[cls.pool][0][1]], 0))
+            heapq.heappush(self.turns, self._turn(line.classes[number], 0))
         cls.limited_by = (str(limit.get("queue") or limit.get("limit")),)
 
     def _failed(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
         """See why a job found no place: the fleet cannot hold it, there is no room, or others go first."""
         line = self.view.line
         if hopeless(cls, self.view.ledger):
-            self._waits(cls, None, never=True)
+            self._waits(cls, None, never=not could_ever(cls, self.view.ledger))
             line.sleep(cls, Mode.CANNOT)
             return None
         if self.promises.booked.touched(waiting) and self._only_booked(cls, waiting):
@@ -400,7 +412,11 @@ class _Cycle:
         self.pools.add(cls.pool)
         if self.first is None:
             self.first = waiting
-        if self.view.rules.backfill == "none" or not self.promises.reserve(cls, waiting, key):
+        before = self.view.reservations.get(waiting.job)
+        reserved = self.view.rules.backfill != "none" and self.promises.reserve(cls, waiting, key)
+        if before is not None and self.promises.made_to(waiting.job) != before:
+            self._another_chance()
+        if not reserved:
             mask, shut = pool_mask(cls), self.promises.booked.shut(waiting)
             if shut is not None:
                 mask &= ~shut  # what is booked for others it could not use: those may

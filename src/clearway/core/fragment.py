@@ -74,9 +74,7 @@ class Fragments:
         self._refresh(ledger)
         return self._price.take(ledger.kind.take(rows))
 
-    def _of(
-        self, shares: NDArray[np.int64], cpus: NDArray[np.int64], kinds: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _of(self, shares: NDArray[np.int64], cpus: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the use of nodes with these devices and CPUs free, summed over the tasks that came."""
         mix = self._asked.mix
         free = np.maximum(shares, 0)

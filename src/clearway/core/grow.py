@@ -29,7 +29,8 @@ def grow(view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_]
     found = []
     for job in sorted(view.elastic, key=lambda job: (-view.running[job].priority, view.running[job].started_us, job)):
         running = view.running[job]
-        if running.stopping or running.paused or running.leaving or running.ended_task:
+        pinned = running.spec.pin is not None and running.attempt == 1  # a place fixed for that attempt
+        if running.stopping or running.paused or running.leaving or running.ended_task or pinned:
             continue
         more = _more(view, draft, promises, barred, running, now_us)
         if more:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from clearway.core.devices import fits, pick
 from clearway.core.draft import Draft
-from clearway.core.ledger import Ledger
 from clearway.core.place import grant_of
 from clearway.model.ids import NodeId
 
 if TYPE_CHECKING:
+    from clearway.core.ledger import Ledger
     from clearway.core.line import WaitClass
 
 
@@ -27,6 +29,23 @@ def _no_domain(cls: WaitClass) -> bool:
     return cls.bound is not None and bool(cls.bound.required) and not cls.bound.usable().any()
 
 
+def could_ever(cls: WaitClass, ledger: Ledger) -> bool:
+    """Return whether nodes that are drained, quiet or lost could hold a class together with the open ones."""
+    shut = ~ledger.open[: ledger.count] | ledger.drained[: ledger.count]
+    if not any((places.admitted() & shut).any() for places in cls.places):
+        return False
+    for role, places in zip(cls.spec.roles, cls.places, strict=True):
+        mask = places.admitted()
+        for row, amount in ledger.needs_of(role.demand):
+            mask &= ledger.cap[row][: ledger.count] >= amount
+        each = np.where(mask, 1 if role.one_per_node else role.min_tasks, 0)
+        for row, amount in ledger.needs_of(role.demand):
+            each = np.minimum(each, ledger.cap[row][: ledger.count] // amount)
+        if int(each.sum()) < role.min_tasks:
+            return False
+    return True
+
+
 def _alone(cls: WaitClass) -> bool:
     """Return whether some role finds no room for its least tasks on an empty fleet, looked at by itself."""
     for role, places in zip(cls.spec.roles, cls.places, strict=True):
@@ -37,12 +56,15 @@ def _alone(cls: WaitClass) -> bool:
 
 def _together(cls: WaitClass, ledger: Ledger) -> bool:
     """Return whether all roles find room side by side, placed one after the other on books without grants."""
-    empty = Ledger()
-    empty.rows = ledger.rows
-    for node in range(ledger.count):
-        empty.add_node(NodeId(node), ledger.specs[node])
-        empty.set_sick(NodeId(node), ledger.sick[node])
+    empty = ledger.emptied()
     draft = Draft(empty)
+    try:
+        return _stand(cls, empty, draft)
+    finally:
+        draft.undo()
+
+
+def _stand(cls: WaitClass, empty: Ledger, draft: Draft) -> bool:
     for number, role in enumerate(cls.spec.roles):
         left = role.min_tasks
         for node in cls.places[number].may.nonzero()[0].tolist():

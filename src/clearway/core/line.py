@@ -41,6 +41,9 @@ class Mode(IntEnum):
     CANNOT = 4
 
 
+FIRST_CLASSES = 16  # columns start with so many slots and double when full
+MOST_EMPTY = 1024  # so many classes without jobs are kept, since jobs like theirs tend to come again
+SLEEPERS = (Mode.LIMITED, Mode.PASSED_OVER, Mode.NO_ROOM)
 BLOCKING = (Mode.NO_ROOM, Mode.PASSED_OVER)
 """Modes in which a sleeping class holds back later ones; limits and hopeless needs hold back nobody."""
 
@@ -68,7 +71,7 @@ class WaitClass:
 
     __slots__ = (
         "bound", "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons",
-        "shortest_us", "spec", "too_long_us",
+        "shortest_us", "slot", "spec", "too_long_us",
     )  # fmt: skip
 
     def __init__(self, number: ClassId, spec: JobSpec, places: list[Places], bound: Bound | None = None) -> None:
@@ -81,7 +84,7 @@ class WaitClass:
         self.mode = Mode.AWAKE
         self.too_long_us = 0
         self.limited_by: tuple[str, ...] = ()
-        self.pool = -1
+        self.pool = self.slot = -1
         self.fleet = -1
         self.cannot = False
 
@@ -120,12 +123,19 @@ class Line:
         self.new: set[ClassId] = set()
         self.blocking: dict[int, SortedList[tuple[Key, ClassId]]] = {}
         self.count = 0
-        self.keys: list[ClassKey] = []
+        self.keys: dict[ClassId, ClassKey] = {}
+        self.limited: set[ClassId] = set()
+        self.passed: set[ClassId] = set()
+        self.no_room: set[ClassId] = set()
+        self._empty: dict[ClassId, None] = {}
+        self._made = 0
         self._by_key: dict[ClassKey, ClassId] = {}
         self._class_of: dict[JobId, ClassId] = {}
         self._pools: dict[bytes, int] = {}
-        self._needs = np.zeros((3, 16), np.int64)
-        self._sleeps = np.zeros(16, np.bool_)
+        self._needs = np.zeros((3, FIRST_CLASSES), np.int64)
+        self._sleeps = np.zeros(FIRST_CLASSES, np.bool_)
+        self._in_slot: list[ClassId] = []
+        self._slots: list[int] = []
         self._fleet = -1
 
     # --- classes -------------------------------------------------------------------------------
@@ -136,19 +146,43 @@ class Line:
 
     def next_class(self) -> ClassId:
         """Return the number that a new class will get."""
-        return ClassId(len(self._by_key))
+        return ClassId(self._made)
 
     def add_class(self, key: ClassKey, cls: WaitClass) -> None:
         """Make a class known under its key."""
+        self._made += 1
         self._by_key[key] = cls.id
-        self.keys.append(key)
+        self.keys[cls.id] = key
         self.classes[cls.id] = cls
-        if cls.id >= len(self._sleeps):
-            self._needs = np.concatenate([self._needs, np.zeros_like(self._needs)], axis=1)
-            self._sleeps = np.concatenate([self._sleeps, np.zeros_like(self._sleeps)])
+        self._empty[cls.id] = None
+        cls.slot = self._slot(cls.id)
         for at, row in enumerate((GPUS, CPUS, MEMORY)):
             amounts = [dict(p.ledger.needs_of(p.demand)).get(row, 0) for p in cls.places]
-            self._needs[at, cls.id] = min(amounts)
+            self._needs[at, cls.slot] = min(amounts)
+
+    def _slot(self, number: ClassId) -> int:
+        """Return a free slot of the columns for a class."""
+        if self._slots:
+            slot = self._slots.pop()
+            self._in_slot[slot] = number
+            return slot
+        self._in_slot.append(number)
+        if len(self._in_slot) > len(self._sleeps):
+            self._needs = np.concatenate([self._needs, np.zeros_like(self._needs)], axis=1)
+            self._sleeps = np.concatenate([self._sleeps, np.zeros_like(self._sleeps)])
+        return len(self._in_slot) - 1
+
+    def forget(self) -> list[WaitClass]:
+        """Forget the classes that have been empty longest, if many are, and return them."""
+        gone = []
+        while len(self._empty) > MOST_EMPTY:
+            number = next(iter(self._empty))
+            del self._empty[number]
+            cls = self.classes.pop(number)
+            del self._by_key[self.keys.pop(number)]
+            self._slots.append(cls.slot)
+            gone.append(cls)
+        return gone
 
     def sort_into_pools(self, ledger: Ledger) -> None:
         """Give every class that will be looked at the number of its pool; anew for all when the fleet changed."""
@@ -169,6 +203,7 @@ class Line:
     def join(self, waiting: Waiting, cls: WaitClass) -> None:
         """Put a job into its class; the class is tried again if the job may succeed where the others did not."""
         head = cls.entries[0] if cls.entries else None
+        self._empty.pop(cls.id, None)
         cls.entries.add((waiting.key, waiting.job))
         cls.shortest_us = min(cls.shortest_us, waiting.estimate_us)
         cls.jobs[waiting.job] = waiting
@@ -207,6 +242,7 @@ class Line:
             self.wake(cls)
             self.awake.discard(cls.id)
             self.new.discard(cls.id)
+            self._empty[cls.id] = None
             cls.reasons = ()
         return waiting
 
@@ -235,10 +271,12 @@ class Line:
         """Have a class tried in the next cycle."""
         self._unblock(cls)
         cls.mode, cls.limited_by = Mode.AWAKE, ()
-        self._sleeps[cls.id] = False
+        self._sleeps[cls.slot] = False
         self.awake.add(cls.id)
 
     def _unblock(self, cls: WaitClass) -> None:
+        for sleepers in (self.limited, self.passed, self.no_room):
+            sleepers.discard(cls.id)
         if cls.mode in BLOCKING and cls.entries:
             self.blocking[cls.pool].remove((cls.entries[0][0], cls.id))
 
@@ -247,7 +285,9 @@ class Line:
         self._unblock(cls)
         cls.mode = mode
         self.awake.discard(cls.id)
-        self._sleeps[cls.id] = mode != Mode.LIMITED
+        self._sleeps[cls.slot] = mode != Mode.LIMITED
+        if mode in SLEEPERS:
+            {Mode.LIMITED: self.limited, Mode.PASSED_OVER: self.passed, Mode.NO_ROOM: self.no_room}[mode].add(cls.id)
         if mode in BLOCKING:
             self.blocking.setdefault(cls.pool, SortedList()).add((cls.entries[0][0], cls.id))
 
@@ -256,31 +296,31 @@ class Line:
         rows = np.fromiter(nodes, np.int64)
         if not len(rows):
             return
-        many = len(self.classes)
+        many = len(self._in_slot)
         most = [int(ledger.free[row].take(rows).max()) for row in (GPUS, CPUS, MEMORY)]
         could = self._sleeps[:many].copy()
         for at, amount in enumerate(most):
             could &= self._needs[at, :many] <= amount
-        for number in np.flatnonzero(could).tolist():
-            cls = self.classes[ClassId(number)]
+        for number in sorted(self._in_slot[slot] for slot in np.flatnonzero(could).tolist()):
+            cls = self.classes[number]
             if cls.mode == Mode.CANNOT or _room_on(cls, rows):
                 self.wake(cls)
 
     def wake_for_limits(self, names: set[str]) -> None:
         """Wake the classes that one of these queues or shared limits held back."""
-        for cls in self.classes.values():
-            if cls.mode == Mode.LIMITED and not names.isdisjoint(cls.limited_by):
+        for cls in [self.classes[number] for number in sorted(self.limited)]:
+            if not names.isdisjoint(cls.limited_by):
                 self.wake(cls)
 
     def wake_without_room(self, may_take: Callable[[WaitClass], bool]) -> None:
         """Wake the classes that wait for room and might stop someone: who could be stopped has changed."""
-        for cls in self.classes.values():
-            if cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and cls.entries and may_take(cls):
+        for cls in [self.classes[number] for number in sorted(self.no_room | self.limited)]:
+            if cls.entries and may_take(cls):
                 self.wake(cls)
 
     def wake_passed_over(self) -> list[WaitClass]:
         """Wake the classes that a promise kept from starting, and return them."""
-        found = [cls for cls in self.classes.values() if cls.mode == Mode.PASSED_OVER]
+        found = [self.classes[number] for number in sorted(self.passed)]
         for cls in found:
             self.wake(cls)
         return found

@@ -174,6 +174,7 @@ class _Search:
         if self._barred is not None and self._barred[node]:
             return None
         devices = pick(ledger, node, demand, within=self._within)
-        if pin.devices:
-            devices = pin.devices if all(has_room(ledger, node, d, demand) for d in pin.devices) else None
+        if pin.devices and devices:
+            free = [d for d in pin.devices if has_room(ledger, node, d, demand)]
+            devices = tuple(free[: len(devices)]) if len(free) >= len(devices) else None
         return self._draft(number, index, node, devices, draft, allowed)

@@ -8,7 +8,7 @@ tasks before anyone is stopped whole. Afterwards everyone who turns out not to b
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.devices import fits, pick
@@ -19,6 +19,8 @@ from clearway.core.resources import GPUS
 from clearway.model.ids import NodeId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 Rank = tuple[int, int]
 """Importance of a unit: the job's priority, then 0 for giving back a task and 1 for stopping whole."""
 
+MOST_SPARED = 64  # of a large clearing so many are looked at, the most important first, whether they can be spared
 PLACES_TRIED = 64  # so many of the places that look best are worked out in full
 
 
@@ -91,8 +94,10 @@ class Search:
                 causes.append(rule)
         found: list[Unit] = []
         if causes:
-            for job in sorted(self.view.running):
-                found += self._of(self.view.running[job], causes)
+            for queue in sorted(self.view.running_in):
+                reaching = [rule for rule in causes if rule.reaches(self.taker, queue, self.shares)]
+                for running in self.view.running_in[queue].values() if reaching else ():
+                    found += self._of(running, reaching)
         if causes and not found:
             self.refusals += [f"{rule.name}: {self._nobody(rule.name)}" for rule in causes]
         return sorted(found, key=lambda unit: (unit.rank, unit.lost, unit.turn, -unit.job, not unit.whole))
@@ -263,50 +268,55 @@ class Search:
 
         `site`: the nodes of one domain, on which all tasks must be that the job's topology binds.
         """
-        ledger, nodes = self.view.ledger, []
         ranked = sorted(self.at, key=lambda node: (self.at[node][-1].rank, sum(u.lost for u in self.at[node]), node))
         with_room = set()
         for places in self.cls.places:
             places.refresh()
             with_room |= set((places.key >= 0).nonzero()[0].tolist())
-        usable = [n for n in ranked if n not in with_room and self._open(n) and any(p.may[n] for p in self.cls.places)]
-        anywhere = [*filter(self._open, sorted(with_room)), *usable]
-        for node in anywhere if site is None else [node for node in anywhere if site[node]]:
-            nodes.append(node)
-            if ledger.open[node] and self._clear(tuple(nodes), trim=False) is not None:
-                return tuple(nodes)
-        return ()
+        usable = [n for n in ranked if n not in with_room and any(p.may[n] for p in self.cls.places)]
+        nodes = [n for n in (*sorted(with_room), *usable) if self._open(n) and (site is None or site[n])]
+        many = _fewest(len(nodes), lambda n: self._clear(tuple(nodes[:n]), trim=False) is not None)
+        return tuple(nodes[:many]) if many is not None else ()
 
     def _clear(self, nodes: tuple[int, ...], *, trim: bool = True) -> Clearing | None:
         """Take units on these nodes, least important first, until the job fits; then spare who is not needed."""
-        near = [unit for unit in self.units if any(one.grant.node in nodes for one in unit.held)]
-        taken: list[Unit] = []
-        gone: dict[str, Amounts] = {}
-        for unit in near:
-            if self._fit(nodes, taken) is not None:
-                break
-            if self._can_spare(unit, taken) and self._still_allowed(unit, gone):
-                taken = [one for one in taken if not (unit.whole and one.job == unit.job)] + [unit]
-                for one in unit.held:
-                    self._add(gone, unit.job, one)
-        grants = self._fit(nodes, taken)
-        if grants is None:
+        at_all = self._in_turn(nodes)
+        many = _fewest(len(at_all), lambda n: self._fit(nodes, _resolved(at_all[:n])) is not None)
+        if many is None:
             return None
-        if trim:
-            for unit in sorted(taken, key=lambda u: (u.rank, u.lost), reverse=True):
-                fewer = [one for one in taken if one is not unit]
-                spared = self._fit(nodes, fewer)
-                if spared is not None:
-                    taken, grants = fewer, spared
+        taken = _resolved(at_all[:many])
+        grants = self._fit(nodes, taken) or ()
+        for unit in sorted(taken, key=lambda u: (u.rank, u.lost), reverse=True)[:MOST_SPARED] if trim else ():
+            fewer = [one for one in taken if one is not unit]
+            spared = self._fit(nodes, fewer)
+            if spared is not None:
+                taken, grants = fewer, spared
         return Clearing(grants, tuple(taken))
 
-    def _can_spare(self, unit: Unit, taken: list[Unit]) -> bool:
-        """Return whether a job can give back one more task of a role beside those that are taken."""
-        if unit.whole:
-            return True
-        role = unit.held[0].grant.role
-        others = sum(one.job == unit.job and not one.whole and one.held[0].grant.role == role for one in taken)
-        return others < self.spare[unit.job, role]
+    def _in_turn(self, nodes: tuple[int, ...]) -> list[Unit]:
+        """Return the units on some nodes in the order in which they are taken, each allowed after those before it."""
+        wanted, taken = set(nodes), []
+        gone: dict[str, Amounts] = {}
+        spared: Counter[tuple[JobId, int]] = Counter()
+        given: defaultdict[JobId, set[Grant]] = defaultdict(set)
+        for unit in self.units:
+            if all(one.grant.node not in wanted for one in unit.held):
+                continue
+            role = (unit.job, unit.held[0].grant.role)
+            if not unit.whole and (spared[role] >= self.spare[role] or not self._leaves_some(unit, given)):
+                continue
+            if self._still_allowed(unit, gone):
+                taken.append(unit)
+                spared[role] += not unit.whole
+                for one in unit.held:
+                    if one.grant not in given[unit.job]:
+                        given[unit.job].add(one.grant)
+                        self._add(gone, unit.job, one)
+        return taken
+
+    def _leaves_some(self, unit: Unit, given: Mapping[JobId, set[Grant]]) -> bool:
+        """Return whether a job that gives back one more task still holds another: nothing runs with none."""
+        return len(given[unit.job]) + 1 < len(self.view.ledger.holdings[unit.job])
 
     def _still_allowed(self, unit: Unit, gone: dict[str, Amounts]) -> bool:
         """Return whether a unit may be taken after what is gone already, say from a queue above its guarantee."""
@@ -384,3 +394,21 @@ def _cost(clearing: Clearing) -> tuple[Rank, int, int, int]:
     worst = max((unit.rank for unit in clearing.units), default=(0, 0))
     lost = sum(unit.lost for unit in clearing.units)
     return worst, lost, len(clearing.units), clearing.grants[0].node
+
+
+def _resolved(units: list[Unit]) -> list[Unit]:
+    """Return units without the single tasks of jobs that are taken whole."""
+    whole = {unit.job for unit in units if unit.whole}
+    return [unit for unit in units if unit.whole or unit.job not in whole]
+
+
+def _fewest(most: int, enough: Callable[[int], bool]) -> int | None:
+    """Return the smallest number up to `most` that is enough, None if none is; a larger one is never less enough."""
+    low, high, found = 0, most, None
+    while low <= high:
+        middle = (low + high) // 2
+        if enough(middle):
+            found, high = middle, middle - 1
+        else:
+            low = middle + 1
+    return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from clearway.core.ledger import Held, Ledger
     from clearway.core.places import Places
-    from clearway.model.job import Role
+    from clearway.model.job import Demand, Role
 
 NEVER = 1 << 62
 OVERRUN_PARTS = 10  # what has overrun its estimate counts as ending a tenth of its run time later than now
@@ -166,7 +166,7 @@ class Table:
         self.amounts, self.devices = amounts.data, devices.data
         self.amount_ends, self.device_ends = _ends(amounts, now_us), _ends(devices, now_us)
         self.moments = ends.moments(now_us)
-        self._now: dict[tuple[int, bool], NDArray[np.int64]] = {}
+        self._now: dict[tuple[Demand, bool], NDArray[np.int64]] = {}
 
     def slots(self, places: Places, role: Role, until_us: int) -> NDArray[np.int64]:
         """Return how many tasks of a role each node has room for once all that ends by `until_us` is gone.
@@ -181,7 +181,7 @@ class Table:
         return many
 
     def _room_now(self, places: Places, role: Role) -> NDArray[np.int64]:
-        key = (id(places), role.one_per_node)
+        key = (places.demand, role.one_per_node)
         found = self._now.get(key)
         if found is None:
             found = self._now[key] = places.room_counts(one_each=role.one_per_node)

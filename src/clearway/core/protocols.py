@@ -174,6 +174,10 @@ class Taking(Protocol):
         """Return why this taker may stop nobody at all for this cause, "" if it may."""
         ...
 
+    def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:
+        """Return whether jobs of a queue may be stopped at all; each of them is asked about afterwards."""
+        ...
+
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
         """Return whether this victim may be stopped."""
         ...

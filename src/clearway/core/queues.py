@@ -207,6 +207,10 @@ class Queues:
             used = self.used_by.setdefault((name, spec.user), {})
             for resource, amount in self.use(demand).items():
                 used[resource] = used.get(resource, 0) + sign * amount
+                if not used[resource]:
+                    del used[resource]
+            if not used:
+                del self.used_by[name, spec.user]
 
     def _limits(self, spec: JobSpec) -> Iterator[tuple[str, str, int, int, str | None]]:
         """Yield each limit on what a job's queues or its user may hold: queue, resource, use, limit, whose it is."""
@@ -266,4 +270,13 @@ class Queues:
             now = {k: v for k, v in used.items() if v}
             if now != {k: v for k, v in live.get(name, {}).items() if v}:
                 wrong.append(f"queue {name}: {now} in the books, {live.get(name, {})} by its grants")
+        return wrong
+
+    def validate_users(self, live: Mapping[tuple[str, str], Amounts]) -> list[str]:
+        """Return where what users hold, as counted for limits per user, differs from `live`."""
+        wrong = []
+        for key in sorted({*self.used_by, *live}):
+            now = {k: v for k, v in self.used_by.get(key, {}).items() if v}
+            if now != {k: v for k, v in live.get(key, {}).items() if v}:
+                wrong.append(f"user {key[1]} in queue {key[0]}: {now} in the books, {live.get(key, {})} by the grants")
         return wrong

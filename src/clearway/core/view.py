@@ -83,6 +83,7 @@ class View:
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.reservations: dict[JobId, Reservation] = {}
         self.running: dict[JobId, Running] = {}
+        self.running_in: dict[str, dict[JobId, Running]] = {}
         self.lowest: dict[str, SortedList[int]] = {}
         self.elastic: set[JobId] = set()
         self.places: dict[Demand, Places] = {}
@@ -162,11 +163,15 @@ class View:
         for queue in sorted(self._unsorted):
             orders = self.own_orders.get(queue, ())
             mine = [w for cls in self.line.classes.values() if cls.spec.queue == queue for w in cls.jobs.values()]
+            if not orders:
+                for waiting in mine:
+                    self.line.rekey(waiting, self.key(waiting.candidate, now_us))
+                continue
             mine.sort(key=lambda w: (*(o.key(w.candidate, now_us) for o in orders), w.candidate.submitted_us, w.job))
             place: Key = ()
             for rank, waiting in enumerate(mine):
                 place = max(place, self.key(waiting.candidate, now_us))
-                self.line.rekey(waiting, (*place, rank) if orders else place)
+                self.line.rekey(waiting, (*place, rank))
         self._unsorted.clear()
 
     def set_queue(self, spec: QueueSpec, orders: tuple[Order, ...]) -> None:
@@ -269,7 +274,8 @@ class View:
         number = self.class_of(waiting)
         cls = self.line.classes[number]
         self.line.join(waiting, cls)
-        if self.rules.preempt and cls.mode == Mode.NO_ROOM and cls.entries[0][1] == waiting.job:
+        first = cls.entries[0][1] == waiting.job or waiting.spec.queue in self.own_orders
+        if self.rules.preempt and cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and first:
             self.line.wake(cls)  # it may stop others whom the ones behind it may not
         self.queues.ask(waiting.spec, 1)
         for role in waiting.spec.roles:
@@ -287,6 +293,13 @@ class View:
             self._unsorted.add(old.spec.queue)
         self.line.wake(self.line.classes[old.cls])
 
+    def forget(self) -> None:
+        """Forget classes that have long been empty, and candidates of demands that nobody has any more."""
+        if self.line.forget():
+            kept = {role.demand for cls in self.line.classes.values() for role in cls.spec.roles}
+            kept |= {role.demand for job in self.elastic for role in self.running[job].spec.roles}
+            self.places = {demand: places for demand, places in self.places.items() if demand in kept}
+
     def leave(self, job: JobId) -> None:
         """Take a job out of the line, if it is in it."""
         waiting = self.line.leave(job)
@@ -295,6 +308,7 @@ class View:
                 self.queues.ask(waiting.spec, -1)
             if waiting.spec.queue in self.own_orders:
                 self._unsorted.add(waiting.spec.queue)
+            self.forget()
 
     # --- running -------------------------------------------------------------------------------
 
@@ -321,6 +335,7 @@ class View:
     def run(self, running: Running) -> None:
         """Take note of a job that runs, for those who may ask it to stop."""
         self.running[running.job] = running
+        self.running_in.setdefault(running.spec.queue, {})[running.job] = running
         if running.spec.preemptible:
             self.lowest.setdefault(running.spec.queue, SortedList()).add(running.priority)
         if any(role.min_tasks < role.tasks for role in running.spec.roles):
@@ -381,6 +396,8 @@ class View:
             gone = self.running.pop(job, None)
             if gone is not None and gone.spec.preemptible:
                 self.lowest[gone.spec.queue].remove(gone.priority)
+            if gone is not None:
+                del self.running_in[gone.spec.queue][job]
             self.elastic.discard(job)
         else:
             self.ends.rewrite(job)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.loop import bookings, verbs
-from clearway.loop.endings import finish
+from clearway.loop.endings import FINAL, finish
 from clearway.loop.verbs import find
 from clearway.model import asks
 from clearway.model import events as ev
@@ -31,18 +31,10 @@ def answer(world: World, ask: Ask) -> object:
             return _submit(world, ask.specs)
         case asks.Refuse():
             world.emit(ev.Refused(world.now_us, _next(world), ask.name, ask.reason))
-        case asks.Cancel():
-            _cancel(world, ask)
-        case asks.Suspend():
-            _suspend(world, ask.job)
-        case asks.Resume():
-            _resume(world, ask.job)
         case asks.SetQueue():
             _set_queue(world, ask)
         case asks.Look():
             return verbs.look(world)
-        case asks.Hold() | asks.Release() | asks.Requeue() | asks.Change():
-            _of_job(world, ask)
         case asks.Book() | asks.Unbook():
             bookings.answer(world, ask)
         case asks.SetLimit():
@@ -54,11 +46,22 @@ def answer(world: World, ask: Ask) -> object:
             _drain(world, ask)
         case asks.ControllerUp():
             raise NotFoundError("ControllerUp is taken by the world itself")
+        case _:
+            _of_job(world, ask)
     return None
 
 
-def _of_job(world: World, ask: asks.Hold | asks.Release | asks.Requeue | asks.Change) -> None:
+_OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | asks.Requeue | asks.Change
+
+
+def _of_job(world: World, ask: _OfJob) -> None:
     match ask:
+        case asks.Cancel():
+            _cancel(world, ask)
+        case asks.Suspend():
+            _suspend(world, ask.job)
+        case asks.Resume():
+            _resume(world, ask.job)
         case asks.Hold():
             verbs.hold(world, ask)
         case asks.Release():
@@ -170,7 +173,7 @@ def _refuse_circles(new: dict[JobId, JobSpec], bound: dict[JobId, tuple[JobId, .
 
 def _cancel(world: World, ask: asks.Cancel) -> None:
     entry = find(world, ask.job)
-    if entry is None or (entry.intent is not None and entry.intent.end == End.CANCELLED):
+    if entry is None or (entry.intent is not None and entry.intent.end in FINAL):
         return
     world.emit(ev.CancelAsked(world.now_us, ask.job, ask.by))
     cause = because(Code.CANCELLED, by=ask.by)

@@ -66,6 +66,7 @@ def _new_limit(state: WorldState, entry: JobEntry, now_us: int) -> None:
 
 def _booked(state: WorldState, record: ev.Booked) -> None:
     state.view.set_booking(record.booking, dict(record.places))
+    state.timers.add(Timer(record.booking.from_us, Due.BOOKING, 0))
     state.timers.add(Timer(record.booking.to_us, Due.BOOKING, 0))
     state.join_anew()
 

@@ -66,7 +66,3 @@ class JobEntry:
         """Return how long the attempt has been running, without the time it stood still."""
         still = self.stood_still_us + (now_us - self.paused_us if self.paused_us is not None else 0)
         return now_us - self.started_us - still
-
-    def least(self, role: int) -> int:
-        """Return the least tasks of a role."""
-        return self.spec.roles[role].min_tasks

@@ -15,6 +15,7 @@ from clearway.model.states import End, State
 from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
+    from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
     from clearway.model.events import TaskRef
 
@@ -92,7 +93,7 @@ def _missing(world: World, node: NodeId, report: NodeIsUp) -> None:
         here = [key for key, grant in entry.held.items() if grant.node == node and key in entry.up]
         gone = [key for key in here if ev.TaskRef(job, entry.attempt, *key) not in running]
         if gone:
-            if entry.intent is None:
+            if entry.intent is None and not entry.leaving.issuperset(gone):
                 cause = because(Code.NODE_LOST, node=report.spec.name, lease_us=world.policy.lease_us)
                 world.emit(ev.Stopping(world.now_us, job, entry.attempt, End.LOST, cause))
             for key in gone:
@@ -120,9 +121,15 @@ def lease_due(world: World, timer: Timer) -> None:
     _lose(world, node, ev.NodeLost(world.now_us, node))
 
 
+def _staying_on(entry: JobEntry, node: NodeId) -> bool:
+    """Return whether a job has a task on a node that was not told to go."""
+    return any(grant.node == node and key not in entry.leaving for key, grant in entry.held.items())
+
+
 def _lose(world: World, node: NodeId, record: ev.NodeLost | ev.NodeRemoved) -> None:
     """Record the loss of a node, and stop what is left of the attempts that lost tasks with it."""
-    hit, name = sorted(world.ledger.on_node[node]), world.node_name(node)
+    name = world.node_name(node)
+    hit = [job for job in sorted(world.ledger.on_node[node]) if _staying_on(world.jobs[job], node)]
     world.emit(record)
     cause = because(Code.NODE_LOST, node=name, lease_us=world.policy.lease_us)
     for job in hit:

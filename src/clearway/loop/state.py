@@ -13,7 +13,8 @@ from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View
 from clearway.loop import changes
 from clearway.loop.entry import JobEntry
-from clearway.loop.timers import Due, Timer, Timers
+from clearway.loop.past import Past
+from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import NodeSpec, PolicySpec
@@ -38,7 +39,7 @@ class WorldState:
         self.policy, self.seed = policy, seed
         self.view = View(rules_for(policy))
         self.jobs: dict[JobId, JobEntry] = {}
-        self.over: dict[JobId, State] = {}
+        self.over = Past()
         self.names: dict[str, JobId] = {}
         self.keys: dict[str, tuple[JobId, JobSpec]] = {}
         self.dependents: dict[JobId, list[JobId]] = {}
@@ -90,6 +91,10 @@ class WorldState:
         """Return a job as the line knows it."""
         return Waiting(self.candidate(entry), entry.attempt)
 
+    def _may_be_due(self, timer: Timer) -> bool:
+        """Return whether a timer may still mean something: it is for no job, or for one that is not over."""
+        return timer.due not in OF_JOBS or JobId(timer.number) in self.jobs
+
     # --- changing ------------------------------------------------------------------------------
 
     def apply(self, record: Record) -> None:
@@ -111,6 +116,7 @@ class WorldState:
         for job in record.after:
             if self.over.get(job) != State.SUCCEEDED:
                 entry.after.add(job)
+            if job not in self.over:
                 self.dependents.setdefault(job, []).append(record.job)
         self.inherit(record.job, record.at_us)  # those of its batch that wait for it may have come first
         for upstream in self._outranked(entry):
@@ -151,6 +157,15 @@ class WorldState:
     def _policy_changed(self, record: ev.PolicyChanged) -> None:
         self.policy = record.policy
         self.view.set_rules(rules_for(record.policy), record.at_us)
+        for entry in self.jobs.values():
+            if entry.cls is not None:
+                self.view.change(self.waiting(entry), record.at_us)
+            elif entry.id in self.view.running:
+                self.view.reprioritise(entry.id, self.priority(entry))
+        if record.policy.reservation_timeout_us is not None:
+            for promise in self.view.reservations.values():
+                due = max(promise.start_us, record.at_us) + record.policy.reservation_timeout_us
+                self.timers.add(Timer(due, Due.PROMISE, promise.job))
         self._time_leases()
 
     def _time_leases(self) -> None:
@@ -240,6 +255,13 @@ class WorldState:
             for key, grant in list(entry.held.items()):
                 if grant.node == node:
                     self._free(entry, key, now_us)
+                    if key in entry.leaving:
+                        self._left(entry, key)
+
+    def _left(self, entry: JobEntry, key: tuple[int, int]) -> None:
+        """Forget a task that was told to go and is gone: the attempt goes on without it."""
+        entry.leaving.discard(key)
+        entry.grants = tuple(grant for grant in entry.grants if (grant.role, grant.index) != key)
 
     def _free(self, entry: JobEntry, key: tuple[int, int], now_us: int) -> None:
         del entry.held[key]
@@ -283,9 +305,8 @@ class WorldState:
         key = (record.task.role, record.task.index)
         if key in entry.leaving:
             # it was told to go: how it went says nothing about the attempt
-            entry.leaving.discard(key)
-            entry.grants = tuple(grant for grant in entry.grants if (grant.role, grant.index) != key)
             self._free(entry, key, record.at_us)
+            self._left(entry, key)
             return
         entry.exit_codes[key] = record.exit_code
         if entry.id in self.view.running:
@@ -352,6 +373,7 @@ class WorldState:
         if running is not None:
             running.stopping = True
             self.view.ends.expect(record.job, record.at_us)
+            self.view.promises_changed = True  # its place comes back sooner than it was thought
 
     def _resized(self, record: ev.Resized) -> None:
         entry = self.jobs[record.job]
@@ -414,6 +436,7 @@ class WorldState:
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
         self.over[record.job] = record.state
+        self.timers.prune(len(self.jobs), self._may_be_due)
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):
             if upstream in self.jobs and self.jobs[upstream].heir[0] <= entry.heir[0]:

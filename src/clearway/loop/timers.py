@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import heapq
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Due(IntEnum):
@@ -19,6 +22,12 @@ class Due(IntEnum):
     PROMISE = 6
     VICTIM = 7
     BOOKING = 8
+
+
+OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW})
+"""What is due for a job, and means nothing when the job is over."""
+
+PER_JOB, SPARE = 8, 1024  # timers of jobs that are over are thrown out when there are more than so many a live job
 
 
 class Timer(NamedTuple):
@@ -40,6 +49,12 @@ class Timers:
     def add(self, timer: Timer) -> None:
         """Have something due."""
         heapq.heappush(self._heap, timer)
+
+    def prune(self, live: int, may_be_due: Callable[[Timer], bool]) -> None:
+        """Throw out what means nothing any more, if with `live` jobs there must be much of it."""
+        if len(self._heap) > PER_JOB * live + SPARE:
+            self._heap = [timer for timer in self._heap if may_be_due(timer)]
+            heapq.heapify(self._heap)
 
     def next_us(self) -> int | None:
         """Return the earliest moment at which something may be due."""

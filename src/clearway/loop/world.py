@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from clearway.model.reasons import Reason
 
 
+MOST_CYCLES = 4  # where a promise moved, those whom it held back are looked at again at once, so often at most
+
+
 class Step(NamedTuple):
     """What followed from one step: what to journal, then what to tell the engine, and when to step again."""
 
@@ -55,6 +58,7 @@ class World:
         self._records: list[Record] = []
         self._actions: list[Action] = []
         self.now_us = 0
+        self._victim_us = 0
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -106,9 +110,22 @@ class World:
                 for one in held:
                     for resource, amount in queues.use(one.demand).items():
                         mine[resource] = mine.get(resource, 0) + amount
-        wrong = queues.validate(live)
+        wrong = queues.validate(live) + queues.validate_users(self._live_by_user())
         if wrong:
             raise LedgerError("; ".join(wrong))
+
+    def _live_by_user(self) -> dict[tuple[str, str], dict[str, int]]:
+        """Return what each user holds in each queue and below it, from the live grants."""
+        found: dict[tuple[str, str], dict[str, int]] = {}
+        queues = self.state.view.queues
+        for job, held in self.ledger.holdings.items() if queues.any_per_user else ():
+            spec = self.jobs[job].spec
+            for name in queues.chain(spec.queue):
+                mine = found.setdefault((name, spec.user), {})
+                for one in held:
+                    for resource, amount in queues.use(one.demand).items():
+                        mine[resource] = mine.get(resource, 0) + amount
+        return found
 
     # --- changing ------------------------------------------------------------------------------
 
@@ -182,7 +199,9 @@ class World:
         elif timer.due == Due.VICTIM:
             self.state.view.victims_changed = True
         elif timer.due == Due.BOOKING:
-            pass  # every step sees to what is over
+            self.state.view.promises_changed = True
+            for kept in self.state.view.bookings.kept.values():
+                self.ledger.gained.update(kept.places)  # those that it is for may start there from now on
         else:
             endings.due(self, timer)
 
@@ -209,13 +228,20 @@ class World:
         stirs = view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed
         if not (stirs or view.victims_changed) or not (view.line.count or view.elastic):
             return
-        plan = decide(view, self.now_us)
-        view.ledger.gained.clear()
-        view.changed_limits.clear()
-        view.promises_changed = view.victims_changed = False
-        for record in plan.records:
-            self.emit(record)
-        if plan.next_us is not None:
+        for _ in range(MOST_CYCLES):
+            promised = set(view.reservations)
+            plan = decide(view, self.now_us)
+            view.ledger.gained.clear()
+            view.changed_limits.clear()
+            view.promises_changed = view.victims_changed = False
+            for record in plan.records:
+                self.emit(record)
+            started = {record.job for record in plan.records if isinstance(record, ev.Started)}
+            moved = {record.job for record in plan.records if isinstance(record, ev.Reserved)}
+            if not (moved & promised) - started:
+                break
+        if plan.next_us is not None and not self.now_us < self._victim_us <= plan.next_us:
+            self._victim_us = plan.next_us
             self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))
 
     # --- used by the parts of the loop -----------------------------------------------------------

@@ -40,7 +40,10 @@ def _run(field: str, value: object) -> Command:
 
 
 def _env(field: str, value: object) -> tuple[tuple[str, str], ...]:
-    found = v.pairs(field, value)
+    try:
+        found = v.pairs(field, value)
+    except InputError as error:
+        raise InputError(error.field, "(not shown)", error.rule) from None  # it may be a secret
     for key, _ in found:
         if "=" in key:
             raise InputError(field, key, "a name without =")

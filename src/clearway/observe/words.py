@@ -5,6 +5,7 @@ Facts may be missing (an older journal knew fewer); a sentence is then shorter, 
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.model.job import WHOLE
@@ -236,10 +237,6 @@ def _retry_delay(f: Facts) -> str:
     return f"retry {f.number('tries')} of {f.number('max_retries')} may start at {f.time('until_us')} (retry delay)"
 
 
-def _not_considered(_: Facts) -> str:
-    return "was not yet considered in this cycle; others went first"
-
-
 def _no_victim(f: Facts) -> str:
     return f"may stop nobody for it ({f.name('why')})"
 
@@ -283,7 +280,15 @@ def _grown(f: Facts) -> str:
 
 
 def _exited(f: Facts) -> str:
-    return f"exited with code {f.number('exit_code')}"
+    return _ending(f.number("exit_code"))
+
+
+def _ending(code: int) -> str:
+    """Word an exit code; a negative one is the signal that ended the process."""
+    if code >= 0:
+        return f"exited with code {code}"
+    known = {int(one): one.name for one in signal.Signals}
+    return f"was ended by signal {-code}" + (f" ({known[-code]})" if -code in known else "")
 
 
 def _cancelled(f: Facts) -> str:
@@ -324,11 +329,6 @@ def _node_lost(f: Facts) -> str:
     return f"node {f.name('node')} was lost: not heard of{lease}"
 
 
-def _gang_broken(f: Facts) -> str:
-    role = f" of role {f.name('role')}" if f.has("role") else ""
-    return f"only {f.number('left')} of at least {f.number('least')} tasks{role} were left, so the rest were stopped"
-
-
 def _start_failed(f: Facts) -> str:
     return f"could not be started: {f.name('error', 'no error was told')}"
 
@@ -339,7 +339,9 @@ def _exit_unknown(_: Facts) -> str:
 
 def _retries_used_up(f: Facts) -> str:
     tries, most = f.number("tries"), f.number("max_retries")
-    code = f"exited with code {f.number('exit_code')}; " if f.has("exit_code") else ""
+    code = f"{_ending(f.number('exit_code'))}; " if f.has("exit_code") else ""
+    if not most:
+        return f"{code}failed, and has no retries (max_retries 0)"
     return f"{code}failed {_times(tries)}, which uses up its retries (max_retries {most})"
 
 
@@ -374,7 +376,6 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.SLOTS: _slots,
     Code.AFTER: _after,
     Code.RETRY_DELAY: _retry_delay,
-    Code.NOT_CONSIDERED: _not_considered,
     Code.NO_VICTIM: _no_victim,
     Code.CLEARING: _clearing,
     Code.HELD: _held,
@@ -391,7 +392,6 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.DEADLINE: _deadline,
     Code.START_DEADLINE: _start_deadline,
     Code.NODE_LOST: _node_lost,
-    Code.GANG_BROKEN: _gang_broken,
     Code.START_FAILED: _start_failed,
     Code.EXIT_UNKNOWN: _exit_unknown,
     Code.RETRIES_USED_UP: _retries_used_up,

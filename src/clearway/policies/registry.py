@@ -48,7 +48,9 @@ ORDERS: dict[str, Order | QueueOrder] = {
 }  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
 CAUSES: dict[str, Taking] = {c.name: c for c in (ByPriority(), Reclaim(), FairTaking(), TimeSlice())}
-SCORES: dict[str, Score] = {s.name: s for s in (Affinity(), BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Tightest(), Topology())}
+SCORES: dict[str, Score] = {
+    s.name: s for s in (Affinity(), BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Tightest(), Topology())
+}
 
 BUNDLES: dict[str, PolicySpec] = {
     "throughput": PolicySpec(order=("priority", "sjf", "fifo"), backfill="easy"),
@@ -79,6 +81,10 @@ def rules_for(spec: PolicySpec) -> Rules:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
     if spec.estimate == "forecast":
         raise NotYetError.of("estimate", spec.estimate, "policy")
+    if spec.share_memory != "stated":
+        raise NotYetError.of("share_memory", spec.share_memory, "policy")
+    if spec.fallback not in ORDERS:
+        raise InputError("fallback", spec.fallback, "one of " + ", ".join(sorted(ORDERS)))
     if spec.half_life_us is not None:
         raise NotYetError.of("half_life", spec.half_life_us, "policy")
     scores = tuple((weight, SCORES[name]) for name, weight in spec.score if weight)

@@ -36,7 +36,7 @@ class Client:
         """Return a client of the controller of `home`, through its socket. ControllerError: none runs."""
         from clearway.sdk.transport import unix
 
-        where = home or home_dir()
+        where = home_dir(home)
         running = read_running(where)
         if running is None:
             raise ControllerError(f"no controller runs for {where}; start one with: clearway up")

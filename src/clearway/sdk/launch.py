@@ -18,6 +18,6 @@ def ensure_controller(home: Path | None = None) -> Client:
     However many processes do so at once, one controller results. Raises ControllerError, with the last lines of
     its log, where it cannot be started.
     """
-    where = home or home_dir()
+    where = home_dir(home)
     ensure_running(where)
     return Client.connect(where)

@@ -94,15 +94,11 @@ class Script:
                 driver.asks.append(Drain(node, drained))
             case JobWish() | ChangeWish():
                 self._job_wish(event, driver)
-            case BookWish(booking=booking):
-                driver.asks.append(Book(booking))
-            case UnbookWish(booking=name):
-                driver.asks.append(Unbook(name))
+            case BookWish() | UnbookWish() | QueueWish():
+                driver.asks.append(_of_all(event))
             case EndAgain(job=name, attempt=attempt):
                 if name in self._jobs:
                     driver.engine.redeliver(ends_of(self._journal, self._jobs[name], attempt))
-            case QueueWish(queue=queue):
-                driver.asks.append(SetQueue(queue))
             case ControllerFault(kind=kind):
                 self._controller_fault(kind, driver)
             case ClockStep():
@@ -168,6 +164,12 @@ _NODE_FAULTS: dict[str, Callable[[SimEngine, str], None]] = {
 _JOB_WISHES: dict[str, Callable[[JobId], Ask]] = {
     "cancel": Cancel, "suspend": Suspend, "resume": Resume, "hold": Hold, "release": Release, "requeue": Requeue,
 }  # fmt: skip
+
+
+def _of_all(event: BookWish | UnbookWish | QueueWish) -> Ask:
+    if isinstance(event, QueueWish):
+        return SetQueue(event.queue)
+    return Book(event.booking) if isinstance(event, BookWish) else Unbook(event.booking)
 
 
 def _wish(event: JobWish | ChangeWish, job: JobId) -> Ask:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-WORDS = frozenset({"title", "policy", "fleet", "queues", "limits", "jobs", "events", "until", "clock", "expect", "bookings"})
+WORDS = frozenset({
+    "title", "policy", "fleet", "queues", "limits", "bookings", "jobs", "events", "until", "clock", "expect",
+})  # fmt: skip
 LATER = ("workflows", "schedules", "services", "load", "searches")
 """Keys that are known but not carried out yet: a file that fills one is refused with that rule."""
 
@@ -82,7 +84,8 @@ class _Reader:
         events = self._events(book)
         batches = self._batches(Context(book, clock_us, policy.estimate == "oracle"))
         self._check_events(events, nodes, batches)
-        bookings = tuple(read_booking(_map("bookings", x), seconds=True) for x in _list("bookings", raw.get("bookings")))
+        booked = _list("bookings", raw.get("bookings"))
+        bookings = tuple(read_booking(_map("bookings", x), seconds=True) for x in booked)
         _check_unique("bookings", [booking.name for booking in bookings])
         until_us = v.duration("until", raw["until"]) if raw.get("until") is not None else None
         expect = _map("expect", raw.get("expect") or {})
@@ -90,7 +93,9 @@ class _Reader:
         title = v.text("title", raw.get("title") or "")
         if self._later:
             raise self._later[0]
-        return Scenario(title, policy, nodes, book.first, limits, batches, events, until_us, clock_us, expect, raw, bookings)
+        return Scenario(
+            title, policy, nodes, book.first, limits, batches, events, until_us, clock_us, expect, raw, bookings
+        )
 
     def _hold(self, read: Callable[[], _T]) -> _T | None:
         """Read a part; a word that comes later is kept back until the rest has been looked at."""

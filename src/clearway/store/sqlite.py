@@ -127,13 +127,13 @@ class SqliteJournal:
     # --- opening -------------------------------------------------------------------------------
 
     def _make_file(self) -> int:
-        # SQLite gives its side files the mode of the main one, so that only this one has to be made by hand.
+        # SQLite gives its side files the mode of the main one, so that only this one has to be made by hand. The
+        # mode of one that is there is narrowed when it is known to be a journal: it may be a link to anything.
         try:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
         except OSError as error:
             raise StoreError(f"the journal {self.path} cannot be opened: {error.strerror}") from error
         try:
-            os.fchmod(file, PRIVATE)
             return os.fstat(file).st_ino
         finally:
             os.close(file)
@@ -167,7 +167,14 @@ class SqliteJournal:
                 raise StoreError(f"{self.path} is a database of something else: it holds {', '.join(sorted(tables))}")
             schema.TABLES.create_all(connection)
             self._check_version(connection)
+            self._narrow()
             return connection.scalar(select(func.max(schema.journal.c.number))) or 0
+
+    def _narrow(self) -> None:
+        try:
+            self.path.chmod(PRIVATE)
+        except OSError as error:
+            raise StoreError(f"the journal {self.path} cannot be kept from others: {error.strerror}") from error
 
     def _check_version(self, connection: Connection) -> None:
         found = connection.scalar(select(schema.meta.c.value).where(schema.meta.c.key == "version"))

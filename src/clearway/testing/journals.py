@@ -102,7 +102,7 @@ class JournalSuite:
 
     def test_of_class_finds_its_reasons(self, journal: Journal) -> None:
         """A class's records are its ClassWaits, not its members' Joined."""
-        why = (because(Code.NOT_CONSIDERED),)
+        why = (because(Code.CLEARING),)
         journal.append([ev.ClassWaits(1, ClassId(1), why), *numbered(4), ev.ClassWaits(2, ClassId(2), why)])
         journal.append([ev.ClassWaits(3, ClassId(1), ())])
         assert [(e.number, e.record.at_us) for e in journal.of_class(ClassId(1))] == [(1, 1), (7, 3)]

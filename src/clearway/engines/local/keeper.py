@@ -8,6 +8,7 @@ recorded is never started at all.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import selectors
 import signal
@@ -36,6 +37,15 @@ EXIT_CODE_WAIT_S = 3.0
 
 EXIT_CODE_POLL_S = 0.1
 
+SHORT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
+"""What a machine says that is out of descriptors, processes or memory now, and may have some in a moment."""
+
+FORK_AGAIN_S = 0.5
+"""How long it is left alone then."""
+
+FORK_PATIENCE_S = 60.0
+"""When nothing could be started for so long, what waits to be started is over."""
+
 
 class Keeper:
     """Keeps all tasks of this runner. `say` takes what the controller is to hear."""
@@ -54,7 +64,9 @@ class Keeper:
         self._to_say: list[Message] = []
         self._uncollected: dict[str, float] = {}
         self._write_again_at = 0.0
-        self._cannot_write = ""
+        self._gate: tuple[int, ...] = ()
+        self._cannot_write = self._cannot_fork = ""
+        self._fork_again_at = self._short_since = 0.0
         for task in list(self.tasks.values()):
             if task.live:
                 self._adopt(task)
@@ -114,13 +126,13 @@ class Keeper:
         self._collect()
         self._ask_for_exit_codes(now)
         self._stopping.turn(now, list(self._live.values()))
-        forked = self._fork_queued()
+        forked = self._fork_queued(now)
         self._remember(now, forked)
         self._mind_trouble()
         for message in self._to_say:
             self._say(message)
         self._to_say = []
-        return 0.0 if self._queue else self._wait(now)
+        return 0.0 if self._queue and not self._cannot_fork else self._wait(now)
 
     def _wait(self, now: float) -> float:
         waits = [self._stopping.wait(now, bool(self._live))]
@@ -128,27 +140,48 @@ class Keeper:
             waits.append(max(0.0, self._write_again_at - now))
         if self._uncollected:
             waits.append(EXIT_CODE_POLL_S)
+        if self._queue:
+            waits.append(max(0.0, self._fork_again_at - now))
         return min(waits)
 
-    def _fork_queued(self) -> list[Task]:
-        batch, self._queue = self._queue[:FORKS_A_TURN], self._queue[FORKS_A_TURN:]
-        batch = [task for task in batch if task.phase is Phase.QUEUED]
-        if not batch:
+    def _fork_queued(self, now: float) -> list[Task]:
+        if now < self._fork_again_at:
             return []
+        self._queue = [task for task in self._queue if task.phase is Phase.QUEUED]
+        if not self._queue:
+            return []
+        forked: list[Task] = []
         try:
+            room = min(FORKS_A_TURN, self._settings.room())
             self._gate = os.pipe2(os.O_CLOEXEC)
+            while self._queue and len(forked) < room:
+                self._fork(self._queue[0])
+                forked.append(self._queue.pop(0))
+            self._cannot_fork = ""
         except OSError as error:
-            for task in batch:
-                self._over(task, error=f"the runner cannot start another process: {error.strerror}")
-            return []
-        return [task for task in batch if self._fork(task)]
+            self._put_off(now, error, some=bool(forked))
+        if not forked:
+            self._close_gate()
+        return forked
 
-    def _fork(self, task: Task) -> bool:
-        try:
-            task.pid, task.told = spawn.fork(task.order or {}, self._gate, self._settings)
-        except OSError as error:
-            self._over(task, error=f"this machine cannot start another process: {error.strerror}")
-            return False
+    def _close_gate(self) -> None:
+        for end in self._gate:
+            os.close(end)
+        self._gate = ()
+
+    def _put_off(self, now: float, error: OSError, *, some: bool) -> None:
+        """Try again in a moment where the machine is only short of something, and not for ever."""
+        if some or not self._cannot_fork:
+            self._short_since = now
+        self._fork_again_at = now + FORK_AGAIN_S
+        self._cannot_fork = f"this machine cannot start another process: {error.strerror}"
+        if error.errno not in SHORT_OF or now - self._short_since > FORK_PATIENCE_S:
+            for task in self._queue:
+                self._over(task, error=self._cannot_fork)
+            self._queue, self._cannot_fork = [], ""
+
+    def _fork(self, task: Task) -> None:
+        task.pid, task.told = spawn.fork(task.order or {}, self._gate, self._settings)
         task.mine, task.order, task.phase = True, None, Phase.LAUNCHING
         self._mains[task.pid] = self._live[task.key] = task
         try:
@@ -157,7 +190,6 @@ class Keeper:
             task.error = f"its start time cannot be read: {error.strerror}"
             os.kill(task.pid, signal.SIGKILL)  # it still waits at the gate
         self._selector.register(task.told, selectors.EVENT_READ, lambda: self._hear_child(task))
-        return True
 
     def _remember(self, now: float, forked: list[Task]) -> None:
         """Make everything durable with one sync, then let the new children through the gate."""
@@ -178,11 +210,11 @@ class Keeper:
             if forked:
                 os.write(self._gate[1], spawn.OPEN * len(forked))
         if forked:
-            os.close(self._gate[0])
-            os.close(self._gate[1])
+            self._close_gate()
 
     def _mind_trouble(self) -> None:
-        text = "; ".join(filter(None, (self._memory.trouble, self._cannot_write, self._stopping.trouble())))
+        troubles = (self._memory.trouble, self._cannot_write, self._cannot_fork, self._stopping.trouble())
+        text = "; ".join(filter(None, troubles))
         if text != self.trouble:
             self.trouble = text
             self._to_say.append({"is": "trouble", "text": text})

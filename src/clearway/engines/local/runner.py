@@ -115,8 +115,8 @@ class Runner:
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._asked_to_leave)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        for number in spawn.UNHEARD:
+            signal.signal(number, signal.SIG_IGN)
         self._selector.register(awake, selectors.EVENT_READ, lambda: os.read(awake, 4096))
 
     def _asked_to_leave(self, *_: object) -> None:

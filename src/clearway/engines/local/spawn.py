@@ -20,6 +20,15 @@ SHELL = "/bin/sh"
 OPEN = b"o"
 """What the runner writes into the gate for each child that may go on."""
 
+UNHEARD = (
+    signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM,
+    signal.SIGPROF, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU,
+)  # fmt: skip
+"""What the runner does not hear, since tasks need it: they may send their parent a signal that is meant for a shell."""
+
+SPARE_DESCRIPTORS = 12
+"""So many stay free: the gate, what a child opens before it is the command, and what a look at /proc takes."""
+
 _ERROR_BYTES = 4000  # less than a pipe takes at once
 _NOT_STARTED = 127  # what shells give for a command that could not be started
 _SHOWN_CHARS = 80
@@ -36,12 +45,23 @@ class Settings:
         wanted = 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
         resource.setrlimit(resource.RLIMIT_NOFILE, (max(wanted, self.descriptors[0]), hard))
 
+    def room(self) -> int:
+        """Return how many children there are descriptors for, those included that a child needs to get ready.
+
+        Raises OSError where there are none: it would fail in the child, where it would be the job's failure.
+        """
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        left = most - len(os.listdir("/proc/self/fd")) - SPARE_DESCRIPTORS  # noqa: PTH208  pathlib costs 2 MB
+        if left < 1:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return left
+
     def ticket(self, key: str) -> str:
         """Return the mark that all processes of a task carry."""
         return f"{self.ticket_prefix}:{key}"
 
 
-def fork(order: dict[str, Any], gate: tuple[int, int], settings: Settings) -> tuple[int, int]:
+def fork(order: dict[str, Any], gate: tuple[int, ...], settings: Settings) -> tuple[int, int]:
     """Fork a child for `order` and return its number and a pipe.
 
     The pipe ends empty when the command runs, else with a sentence that says why it does not. Raises OSError when the
@@ -63,7 +83,7 @@ def fork(order: dict[str, Any], gate: tuple[int, int], settings: Settings) -> tu
     return pid, told
 
 
-def _child(order: dict[str, Any], gate: tuple[int, int], tell: int, settings: Settings) -> NoReturn:
+def _child(order: dict[str, Any], gate: tuple[int, ...], tell: int, settings: Settings) -> NoReturn:
     """Become the command. Nothing of the runner may run on in here, whatever happens."""
     try:
         os.close(gate[1])
@@ -86,7 +106,7 @@ class _CannotStartError(Exception):
 
 def _own_signals() -> None:
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ, *UNHEARD):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 

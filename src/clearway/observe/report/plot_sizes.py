@@ -27,7 +27,6 @@ MOST_CLASSES = 12
 FLOOR_S = 1.0  # shorter waits lie on the lowest line, "at once"
 LABELS_S = ((1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h"), (36_000, "10 h"), (259_200, "3 d"),
             (2_592_000, "30 d"), (31_536_000, "1 y"))  # fmt: skip
-FACTORS = (1, 2, 4, 8)
 
 
 class Size(NamedTuple):

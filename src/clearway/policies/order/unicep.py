@@ -9,8 +9,6 @@ from clearway.core.protocols import log2_parts
 if TYPE_CHECKING:
     from clearway.core.protocols import Candidate
 
-SECOND_US = 1_000_000
-
 
 class Unicep:
     """Larger waited / (log2(size) x expected run time) first: small and short jobs gain fastest.

@@ -18,7 +18,7 @@ WORD = 2**64
 
 
 class RandomPlace:
-    """100 for one node, 0 for all others. The draw follows from how often the books have changed, and nothing else.
+    """100 for one node, 0 for all others. The draw follows from how many grants are held, and nothing else.
 
     So the same history draws the same nodes. Every node is looked at anew for each task: that is slow on purpose.
     """
@@ -33,8 +33,8 @@ class RandomPlace:
         return scores
 
     def draw(self, ledger: Ledger) -> int:
-        """Return 64 mixed bits of the number of changes so far."""
-        return _mixed(ledger.cut + len(ledger.changed))
+        """Return 64 mixed bits of the number of grants that are held."""
+        return _mixed(ledger.grants)
 
 
 def _mixed(number: int) -> int:

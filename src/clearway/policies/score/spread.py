@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearway.core.resources import CPUS
+from clearway.model.fleet import PLENTY
 from clearway.model.job import WHOLE
 
 if TYPE_CHECKING:
@@ -28,4 +29,7 @@ class Spread:
         if demand.gpus or demand.one_device:
             gpus = np.array([ledger.specs[row].gpus for row in rows.tolist()], np.int64)
             return ledger.milli.take(rows) * FULL // np.maximum(gpus * WHOLE, 1)
-        return ledger.free[CPUS].take(rows) * FULL // np.maximum(ledger.cap[CPUS].take(rows), 1)
+        cap, free = ledger.cap[CPUS].take(rows), ledger.free[CPUS].take(rows)
+        stated = cap < PLENTY
+        parts: NDArray[np.int64] = np.where(stated, np.where(stated, free, 0) * FULL // np.maximum(cap, 1), FULL)
+        return parts

@@ -22,6 +22,13 @@ class FairTaking:
         """Return why nobody may be taken: who takes by shares must also be ordered by them, or they take turns."""
         return "" if world.fair_order else "the policy's order does not go by fair shares"
 
+    def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:
+        """Return whether a queue is further above its share than the taker's would be with the job."""
+        shared = world.queues.shared_level(taker.queue, queue)
+        depth = 0 if shared is None else len(world.queues.chain(shared))
+        after, now = world.fairness.position(taker.queue, more=taker.need), world.fairness.position(queue)
+        return queue != taker.queue and depth < min(len(after), len(now)) and after[depth] < now[depth]
+
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
         """Return whether the taker's share is still below the victim's once both have changed."""
         if victim.queue == taker.queue:

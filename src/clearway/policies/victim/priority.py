@@ -21,6 +21,10 @@ class ByPriority:
             return ""
         return f"nobody of lower priority than {taker.priority} runs in queue {taker.queue}"
 
+    def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:  # noqa: ARG002 - the shape
+        """Return whether it is the taker's own queue."""
+        return queue == taker.queue
+
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:  # noqa: ARG002 - the shape
         """Return whether the victim is of lower priority in the same queue."""
         return victim.queue == taker.queue and victim.priority < taker.priority

@@ -21,13 +21,20 @@ class Reclaim:
         """Return why the taker has no claim: its queue states no guarantee, or would pass it."""
         if world.queues.guaranteed(taker.queue, taker.need, stated_anywhere=True):
             return ""
-        return f"queue {taker.queue} would hold more than its guarantee"
+        return f"queue {taker.queue} has no guarantee that covers it"
+
+    def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:
+        """Return whether the claim holds against a queue."""
+        return self._claims(taker, queue, world, {})
 
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
-        """Return whether the claim holds against the victim's queue."""
-        if victim.queue == taker.queue:
+        """Return whether the claim still holds against the victim's queue."""
+        return self._claims(taker, victim.queue, world, gone)
+
+    def _claims(self, taker: Taker, queue: str, world: Shares, gone: dict[str, Amounts]) -> bool:
+        if queue == taker.queue:
             return False
-        shared = world.queues.shared_level(taker.queue, victim.queue)
+        shared = world.queues.shared_level(taker.queue, queue)
         if not world.queues.guaranteed(taker.queue, taker.need, below=shared):
             return False
-        return world.queues.above_guarantee(victim.queue, taker.need, shared, gone)
+        return world.queues.above_guarantee(queue, taker.need, shared, gone)

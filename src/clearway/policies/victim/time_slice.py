@@ -21,6 +21,10 @@ class TimeSlice:
         """Return why there are no turns: the policy gives no quantum."""
         return "" if world.time_slice_us else "the policy gives no time slice"
 
+    def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:  # noqa: ARG002 - the shape
+        """Return whether it is the taker's own queue."""
+        return queue == taker.queue
+
     def allows(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:  # noqa: ARG002 - the shape
         """Return whether the victim has had its quantum."""
         alike = victim.queue == taker.queue and victim.priority == taker.priority
