@@ -37,7 +37,7 @@ def rows(ledger: Ledger) -> NDArray[np.int64]:
 
 
 def lost(ledger: Ledger, demand: Demand) -> list[int]:
-    return ledger.fragments.lost(demand, ledger, rows(ledger)).tolist()
+    return [int(one) for one in ledger.fragments.lost(demand, ledger, rows(ledger))]
 
 
 def seen(ledger: Ledger, **many: int) -> None:

@@ -58,16 +58,20 @@ class Asked:
 
 
 def _alike(demand: Demand) -> Demand:
-    """Return what stands for all demands for the same devices and about as many CPUs: three quarters of a power of 2."""
-    cpus = (1 << (demand.cpus - 1).bit_length()) * 3 // 4 if demand.cpus else 0
+    """Return what is equal for demands for the same devices and about as many CPUs: up to twice as many."""
+    cpus = demand.cpus.bit_length()
     return Demand(demand.gpus, demand.share, demand.gpu_memory, cpus, gpu_models=demand.gpu_models)
 
 
 def _mix(counts: dict[Demand, int]) -> Mix:
-    together: dict[Demand, int] = {}
-    for demand, many in counts.items():
-        kind = _alike(demand)
-        together[kind] = together.get(kind, 0) + many
+    """Sum demands up; the commonest of those that are about alike stands for all of them."""
+    groups: dict[Demand, list[Demand]] = {}
+    for demand in counts:
+        groups.setdefault(_alike(demand), []).append(demand)
+    together = {
+        max(group, key=lambda demand: (counts[demand], demand.cpus)): sum(counts[demand] for demand in group)
+        for group in groups.values()
+    }
     found = sorted(together.items(), key=lambda item: -item[1])[:MOST_KINDS]
     demands = tuple(demand for demand, _ in found)
     shapes = [(demand.share or WHOLE, max(demand.gpus, 1)) for demand in demands]

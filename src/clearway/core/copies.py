@@ -52,7 +52,7 @@ class Copies:
         """Copy what is missing for a task; return when it has everything."""
         ready_us = now_us + copy_us(self.missing(node, inputs), node.bandwidth)
         self._readers[reader] = inputs
-        for name, size in inputs:
+        for name, _ in inputs:
             if name in self._found:
                 ready_us = max(ready_us, self._found[name].ready_us)
         for name, size in inputs:
@@ -62,7 +62,7 @@ class Copies:
         return ready_us
 
     def end(self, node: NodeSpec, reader: Hashable, now_us: int) -> None:
-        """Take note that a task is gone: what it had not copied to the end is not there, unless others go on with it."""
+        """Take note that a task is gone: what it had not copied to the end is gone too, unless others go on with it."""
         inputs = self._readers.pop(reader, ())
         read = self._read()
         for name, _ in inputs:

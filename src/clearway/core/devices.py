@@ -18,7 +18,8 @@ def pick(
     """Return the device numbers for one task, () if it needs none, None if the node has no room for it.
 
     Whole devices come from the island that they fill best, so that islands stay whole; a part of a device
-    from the device with the least room that is enough, or from any that has room, as `drawn` says. `within`: only these devices.
+    from the device with the least room that is enough, or from any that has room, as `drawn` says.
+    `within`: only these devices.
     """
     if demand.gpus:
         return _whole(ledger, node, demand, within)

@@ -71,7 +71,7 @@ def place(
     return None if bound.required else _place(view, cls, waiting, draft, barred, allowed)
 
 
-def _place(  # noqa: PLR0913, PLR0917 - one word for each part of the search
+def _place(
     view: View, cls: WaitClass, waiting: Waiting, draft: Draft, barred: NDArray[np.bool_] | None, allowed: Allowed,
     domain: Domain | None = None,
 ) -> list[Held] | None:  # fmt: skip

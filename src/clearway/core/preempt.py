@@ -208,6 +208,7 @@ class Search:
             return None
         roles, bound = self.cls.spec.roles, self.cls.bound
         single = len(roles) == 1 and roles[0].min_tasks == 1
+        sets: list[tuple[int, ...]]
         if single:
             sets = [(node,) for node in self._promising()]
         elif bound is None or not bound.required:

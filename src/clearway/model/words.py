@@ -89,7 +89,8 @@ def _inputs(field: str, value: object) -> tuple[tuple[str, int], ...]:
         raise InputError(field, value, "a list of names, or of {name: .., size: ..}")
     found: dict[str, int] = {}
     for one in value:
-        given = {"name": v.name(field, one)} if isinstance(one, str) else read_words(field, one, INPUT_WORDS)
+        words = {"name": one} if isinstance(one, str) else one
+        given = read_words(field, words, INPUT_WORDS)
         if "name" not in given:
             raise InputError(field, one, "a name, or {name: .., size: ..}")
         if given["name"] in found:

@@ -56,8 +56,8 @@ class Run:
     """One attempt of a job: tasks that work together and end together."""
 
     __slots__ = (
-        "attempt", "broken", "copied_us", "counts", "held", "job", "paused", "progress", "spec", "stopping", "truth", "version",
-        "was_whole", "work", "written_off",
+        "attempt", "broken", "copied_us", "counts", "held", "job", "paused", "progress", "spec", "stopping", "truth",
+        "version", "was_whole", "work", "written_off",
     )  # fmt: skip
 
     def __init__(self, order: Launch, truth: Truth, saved: int) -> None:
