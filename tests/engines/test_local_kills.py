@@ -182,7 +182,8 @@ def test_an_end_is_told_while_nobody_listened(place: Place) -> None:
     place.launch(1, "sleep 0.3; exit 3")
     place.talk.up(task(1))
     place.talk.engine.close()
-    time.sleep(1)
+    records = place.home / RUNNER / RECORDS
+    until(lambda: b'"gone"' in records.read_bytes(), "its end is written down")
     assert place.open().inventory.gone == (TaskIsGone(task(1), 3),)
 
 

@@ -12,7 +12,7 @@ from clearway.model.machine_words import NODE_WORDS, POLICY_WORDS, QUEUE_WORDS
 from clearway.model.reasons import Code, Reason
 from clearway.model.words import JOB_WORDS
 from clearway.observe.words import sentence
-from clearway.policies.registry import FILTERS, ORDERS, SCORES
+from clearway.policies.registry import CAUSES, FILTERS, ORDERS, SCORES
 from tests.house.code import ROOT, tracked
 
 DOCS = ROOT / "docs"
@@ -35,7 +35,7 @@ def test_no_page_explains_a_reason_that_is_gone() -> None:
     assert pages == {code.value for code in Code}
 
 
-@pytest.mark.parametrize("name", sorted({*ORDERS, *SCORES, *(rule.name for rule in FILTERS)}))
+@pytest.mark.parametrize("name", sorted({*ORDERS, *SCORES, *CAUSES, *(rule.name for rule in FILTERS)}))
 def test_every_policy_has_a_page(name: str) -> None:
     page = DOCS / "policies" / f"{name}.md"
     assert page.is_file(), f"{page} is missing"

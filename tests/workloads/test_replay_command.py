@@ -97,11 +97,13 @@ def workers_of(pid: int) -> list[str]:
 @pytest.mark.slow
 def test_ctrl_c_gives_what_has_been_found_so_far(data: Path) -> None:
     words = ["replay", str(data / "philly" / "philly.csv.gz"), "-p", "fifo,fifo+none", "-j", "2", "--json"]
-    running = subprocess.Popen([CLEARWAY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [CLEARWAY, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     while len(workers_of(running.pid)) < 2:
         assert running.poll() is None
         time.sleep(0.02)
-    os.kill(running.pid, signal.SIGINT)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: each of its processes hears it
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err
     found = json.loads(out)

@@ -17,7 +17,7 @@ from clearway.api.rows import job_row, waits_for
 from clearway.api.story import events_of, story_of
 from clearway.model.asks import Cancel, Resume, Submit, Suspend
 from clearway.model.errors import InputError
-from clearway.model.reasons import Code
+from clearway.model.reasons import Code, Reason
 from clearway.model.states import State, shown
 from clearway.observe.words import sentence
 
@@ -131,7 +131,13 @@ async def until_over(desk: Desk, job: JobId, timeout_s: float) -> None:
 def _warnings(desk: Desk, job: JobId) -> list[str]:
     row = desk.board.jobs.get(job)
     reasons = waits_for(desk, row) if row is not None else ()
-    return [sentence(reason, FACE.moment) for reason in reasons if reason.code is Code.NEVER_FITS]
+    return [sentence(reason, FACE.moment) for reason in reasons if _hopeless(reason)]
+
+
+def _hopeless(reason: Reason) -> bool:
+    """Whether a job waits for what cannot come true as things are: no node, or no limit, is large enough."""
+    beyond = reason.code is Code.QUEUE_LIMIT and int(reason.get("need", 0)) > int(reason.get("limit", 0))
+    return beyond or reason.code is Code.NEVER_FITS
 
 
 def _newest_first(desk: Desk) -> Iterator[JobRow]:

@@ -11,7 +11,7 @@ from clearway.model import events as ev
 from clearway.model.actions import Halt
 from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
-from clearway.model.states import End, State
+from clearway.model.states import End
 from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
@@ -129,12 +129,13 @@ def _staying_on(entry: JobEntry, node: NodeId) -> bool:
 def _lose(world: World, node: NodeId, record: ev.NodeLost | ev.NodeRemoved) -> None:
     """Record the loss of a node, and stop what is left of the attempts that lost tasks with it."""
     name = world.node_name(node)
-    hit = [job for job in sorted(world.ledger.on_node[node]) if _staying_on(world.jobs[job], node)]
+    there = sorted(world.ledger.on_node[node])
+    hit = {job for job in there if _staying_on(world.jobs[job], node)}
     world.emit(record)
     cause = because(Code.NODE_LOST, node=name, lease_us=world.policy.lease_us)
-    for job in hit:
+    for job in there:
         entry = world.jobs[job]
-        if entry.intent is None:
+        if entry.intent is None and job in hit:
             world.stop(entry, End.LOST, cause)
-        elif not entry.held and entry.state == State.STOPPING:
+        elif not entry.held:
             endings.conclude(world, entry)

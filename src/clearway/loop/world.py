@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from clearway.model.reasons import Reason
 
 
-MOST_CYCLES = 4  # where a promise moved, those whom it held back are looked at again at once, so often at most
+MOST_CYCLES = 4  # where a promise or the order moved, those whom that held back are looked at again at once, so often
 
 
 class Step(NamedTuple):
@@ -238,7 +238,9 @@ class World:
                 self.emit(record)
             started = {record.job for record in plan.records if isinstance(record, ev.Started)}
             moved = {record.job for record in plan.records if isinstance(record, ev.Reserved)}
-            if not (moved & promised) - started:
+            # where queues count, a start may also have moved those who had their turn before it
+            shifted = bool(started and view.moving_order and view.line.awake)
+            if not shifted and not (moved & promised) - started:
                 break
         if plan.next_us is not None and not self.now_us < self._victim_us <= plan.next_us:
             self._victim_us = plan.next_us

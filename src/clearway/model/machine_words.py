@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import values as v
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.words import JOB_WORDS, Word, check_keys, named, read_words
 
@@ -101,12 +102,19 @@ _AMOUNTS = {
 }
 
 
+MISSPELT = 0.75  # so alike a word is taken for a slip of the known one, not for a resource of that name
+
+
 def _amounts(field: str, value: object) -> tuple[tuple[str, int], ...]:
     """Amounts by resource; custom ones stand beside the others or inside `resources`."""
     if not isinstance(value, dict):
         raise InputError(field, value, "a map of resources to amounts")
     custom = v.counts(f"{field}.resources", value.get("resources", {}))
     plain = {v.name(field, k): x for k, x in value.items() if k != "resources"}
+    for key in plain:
+        if key not in _AMOUNTS and get_close_matches(key, _AMOUNTS, n=1, cutoff=MISSPELT):
+            # a limit on a resource that nobody has would be none at all
+            raise UnknownWordError.of(key, [*_AMOUNTS, "resources"], field)
     found = {k: _AMOUNTS.get(k, v.count)(f"{field}.{k}", x) for k, x in plain.items()}
     return tuple(sorted({**found, **dict(custom)}.items()))
 

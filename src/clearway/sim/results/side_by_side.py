@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing as mp
 import signal
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +13,7 @@ from clearway.model.errors import ClearwayError
 from clearway.sim.results.replay import Plan, replay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
     from types import FrameType
@@ -102,7 +104,8 @@ class _Pool:
             i, plan = self._waiting.pop(0)
             ours, theirs = self._context.Pipe()
             process = self._context.Process(target=_work, args=(plan, theirs), daemon=True)
-            process.start()
+            with _deaf():
+                process.start()
             theirs.close()
             self._running[ours] = (i, process)
 
@@ -130,9 +133,22 @@ class _Pool:
         self._told(i, what.figures["finished"])
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Keep Ctrl-C from a process that is started within, for good; ours hears it afterwards.
+
+    A terminal sends it to both, and it is the parent's to hear: it asks through the pipe.
+    """
+    resource_tracker.ensure_running()  # or the first start begins with that, and with lifting the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _work(plan: Plan, pipe: Connection) -> None:
-    """Run in a process of its own. Ctrl-C is the parent's to hear: it asks through the pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Run in a process of its own."""
 
     def told(finished: int) -> bool:
         pipe.send(("finished", finished))
