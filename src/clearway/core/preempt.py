@@ -349,7 +349,7 @@ class Search:
     def _stand(self, nodes: tuple[int, ...]) -> tuple[Grant, ...] | None:
         """Return places for the least tasks as the books are drafted, inside one domain where one is required."""
         bound = self.cls.bound
-        choices = [None] if bound is None else bound.choices(nodes[0])
+        choices = [None] if bound is None or not nodes else bound.choices(nodes[0])
         for within in choices:
             mark = self.draft.mark()
             grants = self._stand_in(nodes, within)
