@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 POINT = ROOMIEST_MILLI * 1000 // FULL  # thousandths of a milli-GPU: as much as one point of the tightest fit
-PRICE = 4  # how often the price of what a task takes of a scarce model counts (measured: README, "benchmarks openb")
+PRICE = 4  # how often the price of what a task takes of a scarce model counts (measured: python -m benchmarks openb)
 
 
 class Fragmentation:
