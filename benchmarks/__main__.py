@@ -15,7 +15,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "workloads"
 def main() -> int:
     """List the benchmarks, or run one."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=("list", *NAMES))
+    parser.add_argument("name", choices=("list", "all", *NAMES), help="which one; `all` runs one after the other")
     parser.add_argument("--json", action="store_true", help="write one JSON document")
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the workloads [%(default)s]")
     parser.add_argument("--only", action="append", help="only these parts of a benchmark")
@@ -28,14 +28,20 @@ def main() -> int:
         return 0
     if not args.data.is_dir():
         parser.error(f"there is no folder {args.data}: name the workloads with --data DIR")
-    benchmark = load(args.name)
-    found = benchmark.run(args)
+    names = NAMES if args.name == "all" else (args.name,)
+    documents = {}
+    for name in names:
+        benchmark = load(name)
+        found = documents[name] = benchmark.run(args)
+        if args.json:
+            continue
+        if len(names) > 1:
+            print(f"\n{name}: {benchmark.TITLE}", flush=True)
+        for key, value in found.items():
+            print(f"{key:44} {_shown(value):>16}  {benchmark.KEYS.get(key, '')}")
     if args.json:
-        json.dump(found, sys.stdout, indent=2)
+        json.dump(documents if len(names) > 1 else documents[names[0]], sys.stdout, indent=2)
         print()
-        return 0
-    for key, value in found.items():
-        print(f"{key:44} {_shown(value):>16}  {benchmark.KEYS.get(key, '')}")
     return 0
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clearway.model import errors
-from clearway.model.errors import ClearwayError, InputError, UnknownWordError, shown
+from clearway.model.errors import ClearwayError, InputError, NotYetError, UnknownWordError, shown
 
 KNOWN = ["gpus", "gpu_memory", "priority", "tasks"]
 
@@ -52,3 +54,19 @@ def test_a_message_stays_short_whatever_the_value(value: object) -> None:
 
 def test_long_values_are_cut() -> None:
     assert shown("x" * 1000) == "'" + "x" * 76 + "..."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InputError("gpus", -1, "0 or more", "job a"),
+        UnknownWordError.of("gpu", ["gpus"], "job"),
+        NotYetError.of("half_life", "1d", "policy"),
+    ],
+)
+def test_a_refusal_is_the_same_in_another_process(error: InputError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.field, again.value, again.rule, again.place) == (
+        str(error), error.field, error.value, error.rule, error.place,
+    )  # fmt: skip

@@ -43,7 +43,6 @@ def _names(job: dict[str, Any]) -> list[str]:
         "use: [{queue: q, from: 0, to: 9, gpus: {eq: 0.5}, memory: {max: 1GiB}}]",
         "reason: {hi: [GPU, [a, b]], low: {at: 3, mentions: [GPU]}, web-1: {start: 1, mentions: priority}}",
         "either: [{starts: {hi: [0, 0]}}, {refused: [hi]}]",
-        "fires: {S: [x]}",
     ],
 )
 def test_what_is_allowed_is_taken(text: str) -> None:
@@ -84,6 +83,9 @@ def test_what_is_allowed_is_taken(text: str) -> None:
         ("reason: {hi: {at: 3}}", "mentions is missing"),
         ("refused: [all]", "no job 'all'"),
         ("either: [{starts: {hi: 3}}]", "expect.either[0].starts: hi: 3 is refused: [from, to], in seconds"),
+        ("use: [{node: n, from: 0, to: 1, gpus: {eq: x}}]", "expect.use[0].gpus.eq: 'x' is refused: an amount of gpus"),
+        ("skips: 3", "expect.skips: 3 is refused: a map by name"),
+        ("fires: {S: [x]}", "the file has no workflows, schedules, services or searches"),
         ("slack: soon", "expect.slack: 'soon' is refused: a time in seconds"),
     ],
 )
@@ -94,4 +96,4 @@ def test_another_form_is_refused_where_it_stands(text: str, said: str) -> None:
 
 
 def test_names_may_come_of_what_is_larger_than_a_job() -> None:
-    check_expect({"final": {"W.s": "skipped"}}, JOBS, larger=True)
+    check_expect({"final": {"W.s": "skipped"}, "fires": {"S": []}, "requests": []}, JOBS, larger=True)

@@ -36,6 +36,10 @@ class InputError(ClearwayError):
         where = f" ({place})" if place else ""
         super().__init__(f"{field}: {self.value} is refused: {rule}{where}")
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, str, str]]:
+        """Build it again from its parts in another process."""
+        return type(self), (self.field, _Shown(self.value), self.rule, self.place)
+
     def at(self, place: str) -> InputError:
         """Return the same error with the place at which the value stood."""
         return type(self)(self.field, _Shown(self.value), self.rule, place)

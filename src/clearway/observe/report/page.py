@@ -145,7 +145,8 @@ def _gantt(comparison: Comparison, names: Sequence[str], classes: Mapping[str, s
         for i, (outcome, name) in enumerate(zip(comparison.outcomes, names, strict=True))
     )
     colours = "the colours of the queues" if shades else "colours that tell neighbours apart"
-    words = f"{excerpt_words(comparison.outcomes[0].excerpt, to_us)}, in {colours}. Rest on a bar for its job."
+    which = excerpt_words(comparison.outcomes[0].excerpt, to_us, len(names))
+    words = f"{which}, in {colours}. Rest on a bar for its job."
     return _section("Who held what", escape(words), _queue_key(classes) + cards)
 
 

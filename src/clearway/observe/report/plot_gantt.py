@@ -30,15 +30,16 @@ def gantt_plot(excerpt: Excerpt, classes: Mapping[str, str]) -> str:
     return _pool(excerpt, classes) if excerpt.pooled else _devices(excerpt, classes)
 
 
-def excerpt_words(excerpt: Excerpt, to_us: int) -> str:
-    """Return in words which excerpt it is, of a run that lasts until `to_us`."""
+def excerpt_words(excerpt: Excerpt, to_us: int, policies: int) -> str:
+    """Return in words which excerpt it is, of runs under so many policies that last until `to_us`."""
     begin, end, whole = excerpt.from_us, excerpt.to_us, max(to_us, excerpt.to_us)
     if whole >= DAY_S * SECOND_US:
         span = "days {:.2f} to {:.2f} of {:.2f}".format(*(us / SECOND_US / DAY_S for us in (begin, end, whole)))
     else:
         span = f"{seconds(begin / SECOND_US)} to {seconds(end / SECOND_US)} of {seconds(whole / SECOND_US)}"
+    what = "The same excerpt for each policy" if policies > 1 else "An excerpt"
     return (
-        f"The same excerpt for each policy: {span}, {_nodes_words(len(excerpt.nodes), excerpt.of_nodes)}; "
+        f"{what}: {span}, {_nodes_words(len(excerpt.nodes), excerpt.of_nodes)}; "
         "around the moment when the work submitted is furthest ahead of what the machines can do"
     )
 

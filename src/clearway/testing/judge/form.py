@@ -9,7 +9,7 @@ from typing import Any
 
 from clearway.model import values as v
 from clearway.model.errors import InputError, UnknownWordError
-from clearway.testing.judge.values import BOUNDS, Value, as_list
+from clearway.testing.judge.values import BOUNDS, Value, amount, as_list
 
 STATES = ("pending", "running", "succeeded", "failed", "cancelled", "refused", "skipped", "upstream_failed")
 """What `final` may name."""
@@ -35,7 +35,7 @@ def check_expect(expect: Mapping[str, Any], jobs: Collection[str], *, larger: bo
 
 class _Reader:
     def __init__(self, jobs: Collection[str], larger: bool) -> None:  # noqa: FBT001
-        self._jobs, self._larger = jobs, larger
+        self._jobs, self.larger = jobs, larger
 
     def expect(self, expect: Mapping[str, Any], place: str) -> None:
         for key, value in expect.items():
@@ -48,7 +48,7 @@ class _Reader:
             raise InputError(place, name, "a job name")
         match = _TARGET.fullmatch(name) if numbered else None
         base = match[1] if match else name
-        if self._larger or base in self._jobs or (everything and base == "all"):
+        if self.larger or base in self._jobs or (everything and base == "all"):
             return
         if base.endswith("*") and any(job.startswith(base[:-1]) for job in self._jobs):
             return
@@ -202,6 +202,27 @@ def _use(_: _Reader, place: str, value: Value) -> None:
             bounds = _map(f"{here}.{resource}", row[resource], "a map of min, max, eq")
             for word in bounds.keys() - BOUNDS:
                 raise UnknownWordError.of(word, BOUNDS, f"{here}.{resource}")
+            for word, wanted in bounds.items():
+                _amount(f"{here}.{resource}.{word}", resource, wanted)
+
+
+def _amount(place: str, resource: str, value: Value) -> None:
+    try:
+        amount(resource, value)
+    except (ValueError, ZeroDivisionError, InputError):
+        raise InputError(place, value, f"an amount of {resource}") from None
+
+
+def _of_larger(form: type, rule: str) -> Form:
+    """Build the form of a key about workflows, schedules and the like; what is inside is read where it is judged."""
+
+    def check(r: _Reader, place: str, value: Value) -> None:
+        if not isinstance(value, form):
+            raise InputError(place, value, rule)
+        if value and not r.larger:
+            raise InputError(place, value, "the file has no workflows, schedules, services or searches")
+
+    return check
 
 
 def _either(r: _Reader, place: str, value: Value) -> None:
@@ -224,5 +245,7 @@ FORMS: dict[str, Form] = {
     "distinct_devices": _by_job(_count, _COUNT),
     "placed": _by_job(_nodes, "[n1, n2]"), "devices": _by_job(_devices, "[2, 3]"),
     "running": _running, "use": _use, "reason": _by_job(_mentions, "[word, ..]"), "either": _either,
+    **dict.fromkeys(("inputs", "results", "fires", "skips", "trials"), _of_larger(dict, "a map by name")),
+    **dict.fromkeys(("replicas", "requests"), _of_larger(list, "a list of maps")),
 }  # fmt: skip
-"""The keys about jobs by the form of their values; those about what is larger are read where they are judged."""
+"""The keys of `expect` by the form of their values."""

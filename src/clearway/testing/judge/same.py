@@ -114,6 +114,9 @@ def _rename(variant: Raw, rng: random.Random) -> dict[str, str]:
     for event in variant.get("events") or []:
         for keys, new in ((_NODE_EVENTS, node_name), (_JOB_EVENTS, job_name)):
             event.update({k: _mapped(event[k], new) for k in keys if k in event})
+        if "devices_unhealthy" in event:
+            sick = event["devices_unhealthy"]
+            event["devices_unhealthy"] = {**sick, "node": _mapped(sick["node"], node_name)}
     booked = [e["book"] for e in variant.get("events") or [] if "book" in e]
     for x in [*(variant.get("bookings") or []), *booked]:
         if "nodes" in x:
