@@ -65,7 +65,7 @@ def test_long_values_are_cut() -> None:
     ],
 )
 def test_a_refusal_is_the_same_in_another_process(error: InputError) -> None:
-    again = pickle.loads(pickle.dumps(error))
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
     assert type(again) is type(error)
     assert (str(again), again.field, again.value, again.rule, again.place) == (
         str(error), error.field, error.value, error.rule, error.place,
