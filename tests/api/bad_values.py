@@ -70,7 +70,7 @@ BAD: list[tuple[str, object, str]] = [
     ("spot", "maybe", "one of"),
     ("roles", [], "list"),
     ("max_retries", -1, "whole number"),
-    ("topology", {"require": "nvlink"}, "not carry out"),
+    ("topology", "rack", "a map"),
 ]
 
 FIELD = {"env": ("env.A", "env"), "resources": ("resources.npu", "resources"), "checkpoint": ("every", "signal")}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearway.model.errors import ClearwayError, InputError, UnknownWordError
-from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
+from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role, Topology
 from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, LATER, ROLE_WORDS, check_keys, read_job
 from tests.model.tables import each
 
@@ -36,7 +36,9 @@ memory: 64GiB
 disk: 200GiB
 bandwidth: 10
 resources: {npu: 1}
+topology: {require: nvlink, prefer: rack}
 nodes: {zone: z1}
+inputs: [{name: imagenet, size: 150GB}]
 tolerates: [maintenance]
 spot: avoid
 uses: [database]
@@ -98,6 +100,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
                     resources=(("npu", 1),),
                     nodes=(("zone", "z1"),),
                     tolerates=("maintenance",),
+                    inputs=(("imagenet", 150 * 10**9),),
                     spot="avoid",
                 ),
             ),
@@ -121,6 +124,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         user="ann",
         tenant="vision",
         labels=(("team", "a"),),
+        topology=Topology("nvlink", "rack"),
         pin=Pin("n1", (1, 3)),
     )
 

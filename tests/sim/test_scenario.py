@@ -180,8 +180,8 @@ def test_a_bad_value_outside_of_jobs_refuses_the_file(text: str, said: str) -> N
     "text",
     [
         "workflows: [{name: W}]", "schedules: [{name: S}]", "services: [{name: S}]", "searches: [{name: X}]",
-        "load: [{service: S}]", "fleet: {types: [{name: T}]}", "jobs: [{name: J, topology: {require: rack}}]",
-        "jobs: [{name: J, inputs: [x]}]", "jobs: [{name: J}]\nevents: [{at: 1, rerun: J}]",
+        "load: [{service: S}]", "fleet: {types: [{name: T}]}",
+        "jobs: [{name: J}]\nevents: [{at: 1, rerun: J}]",
         "policy: {order: [learned, fifo]}",
         "policy: {estimate: forecast}",
         "queues: [{name: q, defaults: {max_cost: 3}}]",

@@ -174,7 +174,7 @@ class Promises:
             if one.promise.start_us <= moment_us < one.promise.start_us + one.waiting.estimate_us:
                 for grant in one.promise.grants:
                     if grant.node == node:
-                        self._take_again(node, one.cls, grant.role)
+                        self._take_again(node, one.cls, (grant.role,))
         left = [int(free[node]) for free in self.view.ledger.free]
         self.draft.undo(mark)
         return left
@@ -227,23 +227,32 @@ class Promises:
         mark = self.draft.mark()
         self._free_until(node, moment_us)
         standing = [
-            (one.cls, grant.role)
+            (one.cls, [grant.role for grant in one.promise.grants if grant.node == node])
             for one in here
             if one.promise.start_us <= moment_us < one.promise.start_us + one.waiting.estimate_us
-            for grant in one.promise.grants
-            if grant.node == node
         ]
-        fits = all(self._take_again(node, cls, role) for cls, role in (*standing, *tasks))
-        fits = fits and self.booked.find_theirs(node, moment_us, standing)
+        mine = [(tasks[0][0], [role for _, role in tasks])] if tasks else []
+        fits = all(self._take_again(node, cls, roles) for cls, roles in (*standing, *mine))
+        fits = fits and self.booked.find_theirs(node, moment_us, [(cls, r) for cls, roles in standing for r in roles])
         self.draft.undo(mark)
         return fits
 
-    def _take_again(self, node: NodeId, cls: WaitClass, role: int) -> bool:
+    def _take_again(self, node: NodeId, cls: WaitClass, roles: Sequence[int]) -> bool:
+        """Draft tasks of one job on a node, inside one island where it requires that; False if they do not fit."""
+        choices = cls.bound.choices(node) if cls.bound is not None else [None]
+        mark = self.draft.mark()
+        for within in choices:
+            if all(self._take_one(node, cls, role, within) for role in roles):
+                return True
+            self.draft.undo(mark)
+        return False
+
+    def _take_one(self, node: NodeId, cls: WaitClass, role: int, within: frozenset[int] | None) -> bool:
         demand = cls.spec.roles[role].demand
         ledger = self.view.ledger
         if any(ledger.free[row][node] < amount for row, amount in ledger.needs_of(demand)):
             return False
-        devices = pick(ledger, node, demand)
+        devices = pick(ledger, node, demand, within=within if demand.gpus or demand.one_device else None)
         if devices is None:
             return False
         self.draft.take(grant_of(role, 0, node, devices, demand), demand)
@@ -352,7 +361,7 @@ class Promises:
     def _fits_before(self, cls: WaitClass, node: NodeId, start_us: int) -> bool:
         mark = self.draft.mark()
         self._free_until(node, start_us - 1)
-        fits = self._take_again(node, cls, 0)
+        fits = self._take_again(node, cls, (0,))
         self.draft.undo(mark)
         return fits
 
@@ -408,6 +417,8 @@ class Promises:
             last = moment
 
     def _enough(self, table: Table, cls: WaitClass, moment_us: int) -> bool:
+        if cls.bound is not None and cls.bound.required and not cls.bound.enough(_slots(table, cls, moment_us)).any():
+            return False
         return all(
             int(table.slots(places, role, moment_us).sum()) >= role.min_tasks
             for places, role in zip(cls.places, cls.spec.roles, strict=True)
@@ -415,19 +426,33 @@ class Promises:
 
     def _at(self, table: Table, cls: WaitClass, waiting: Waiting, moment_us: int) -> tuple[Grant, ...] | None:
         """Return the grants of a job's least tasks from a moment on, on few nodes; None if they do not fit."""
+        many = _slots(table, cls, moment_us)
+        shut = self.booked.shut(waiting, moment_us)
+        if shut is not None:
+            many = [np.where(shut, 0, one) for one in many]
+        bound = cls.bound
+        if bound is None or not bound.required:
+            return self._on(cls, waiting, moment_us, many)
+        for site in bound.sites(many):
+            inside = [one * site if i in bound.roles else one for i, one in enumerate(many)]
+            grants = self._on(cls, waiting, moment_us, inside)
+            if grants is not None:
+                return grants
+        return None
+
+    def _on(
+        self, cls: WaitClass, waiting: Waiting, moment_us: int, many: Sequence[NDArray[np.int64]]
+    ) -> tuple[Grant, ...] | None:
+        """Return grants on nodes that have room for so many tasks of each role at a moment; None if they do not fit."""
         end_us = min(moment_us + waiting.estimate_us, NEVER)
         standing: dict[int, tuple[tuple[WaitClass, int], ...]] = {}
-        shut = self.booked.shut(waiting, moment_us)
         grants: list[Grant] = []
         for number, role in enumerate(cls.spec.roles):
-            many = table.slots(cls.places[number], role, moment_us)
             left = role.min_tasks
-            for node in np.argsort(-many, kind="stable").tolist():
-                if not left or not many[node]:
+            for node in np.argsort(-many[number], kind="stable").tolist():
+                if not left or not many[number][node]:
                     break
-                if shut is not None and shut[node]:
-                    continue
-                for _ in range(min(left, int(many[node]))):
+                for _ in range(min(left, int(many[number][node]))):
                     tasks = (*standing.get(node, ()), (cls, number))
                     if not self._stands(NodeId(node), tasks, moment_us, end_us):
                         break
@@ -448,3 +473,8 @@ class Promises:
         return over + [
             Reserved(self.now_us, p.job, p.start_us, p.grants, p.held) for p in now.values() if before.get(p.job) != p
         ]
+
+
+def _slots(table: Table, cls: WaitClass, moment_us: int) -> list[NDArray[np.int64]]:
+    """Return the room of each node for tasks of each role at a moment."""
+    return [table.slots(places, role, moment_us) for places, role in zip(cls.places, cls.spec.roles, strict=True)]

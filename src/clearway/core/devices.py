@@ -12,16 +12,19 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 
-def pick(ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None = None) -> tuple[int, ...] | None:
+def pick(
+    ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None = None, within: frozenset[int] | None = None
+) -> tuple[int, ...] | None:
     """Return the device numbers for one task, () if it needs none, None if the node has no room for it.
 
     Whole devices come from the island that they fill best, so that islands stay whole; a part of a device
     from the device with the least room that is enough, or from any that has room, as `drawn` says.
+    `within`: only these devices.
     """
     if demand.gpus:
-        return _whole(ledger, node, demand)
+        return _whole(ledger, node, demand, within)
     if demand.one_device:
-        return _part(ledger, node, demand, drawn)
+        return _part(ledger, node, demand, drawn, within)
     return ()
 
 
@@ -33,11 +36,13 @@ def idle(ledger: Ledger, node: NodeId) -> list[int]:
     return [d for d in free if d < gpus and d not in sick] if sick or len(rooms) > gpus else free
 
 
-def _whole(ledger: Ledger, node: NodeId, demand: Demand) -> tuple[int, ...] | None:
+def _whole(ledger: Ledger, node: NodeId, demand: Demand, within: frozenset[int] | None) -> tuple[int, ...] | None:
     spec = ledger.specs[node]
     if spec.gpu_memory < demand.gpu_memory:
         return None
     free = idle(ledger, node)
+    if within is not None:
+        free = [d for d in free if d in within]
     if len(free) < demand.gpus:
         return None
     if not spec.links or len(free) == demand.gpus:
@@ -59,26 +64,28 @@ def _by_island(free: list[int], links: tuple[tuple[int, ...], ...], wanted: int)
     return picked
 
 
-def _part(ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None) -> tuple[int, ...] | None:
+def _part(
+    ledger: Ledger, node: NodeId, demand: Demand, drawn: int | None, within: frozenset[int] | None
+) -> tuple[int, ...] | None:
     base = node * ledger.width
     shares = ledger.dev_share[base : base + ledger.width].tolist()
     rooms = ledger.dev_room[base : base + ledger.width].tolist()
     fitting = [
         (shares[d], rooms[d], d)
         for d in range(len(shares))
-        if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory
+        if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory and (within is None or d in within)
     ]
     if not fitting:
         return None
     return ((min(fitting) if drawn is None else fitting[drawn % len(fitting)])[2],)
 
 
-def fits(ledger: Ledger, node: NodeId, demand: Demand) -> bool:
+def fits(ledger: Ledger, node: NodeId, demand: Demand, within: frozenset[int] | None = None) -> bool:
     """Return whether one more task of a demand finds room on an open node, devices included."""
     free = ledger.free
     if any(free[row][node] < amount for row, amount in ledger.needs_of(demand)):
         return False
-    return pick(ledger, node, demand) is not None
+    return pick(ledger, node, demand, within=within) is not None
 
 
 def has_room(ledger: Ledger, node: NodeId, device: int, demand: Demand) -> bool:

@@ -28,6 +28,9 @@ def no_capacity(view: View, cls: WaitClass, *, never: bool) -> Reason:
         "fit": _slots(places, role),
         "nodes": int((view.ledger.kind[: view.ledger.count] > 0).sum()),
     }
+    bound = cls.bound if cls.bound is not None and cls.bound.required and number in cls.bound.roles else None
+    if bound is not None:
+        facts |= {"topology": cls.spec.topology.require, "fit": bound.most(number)}
     if len(cls.spec.roles) > 1:
         facts["role"] = role.name
     if cls.spec.pin is not None:

@@ -47,16 +47,21 @@ def _more(
 ) -> list[Held]:
     more: list[Held] = []
     booked = view.bookings.shut(running.spec, now_us, NEVER) if view.bookings else None
+    bound = view.bound_of(running.spec)
+    here = None if bound is None else bound.around([one.grant for one in view.ledger.holdings[running.job]])
     for number, role in enumerate(running.spec.roles):
         mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
         missing = view.queues.room_for(running.spec, role.demand, role.tasks - len(mine))
         first = running.next_index(number)  # an index is used once: engines know a task by it
         shut = _shut(view, either(barred, booked), mine if role.one_per_node else [])
         places = view.places_of(role.demand)
+        within = None
+        if here is not None and bound is not None and number in bound.roles:
+            shut, within = either(shut, ~here.nodes), here.devices
         for index in range(first, first + missing):
             places.refresh()
             node = NodeId(places.best(shut))
-            devices = None if node == NONE else pick(view.ledger, node, role.demand)
+            devices = None if node == NONE else pick(view.ledger, node, role.demand, within=within)
             if devices is None:
                 break
             grant = grant_of(number, index, node, devices, role.demand)

@@ -20,8 +20,13 @@ def hopeless(cls: WaitClass, ledger: Ledger) -> bool:
     """Return whether a class cannot be held by the open fleet; worked out once per class and fleet."""
     if cls.fleet != ledger.fleet_revision:
         cls.fleet = ledger.fleet_revision
-        cls.cannot = _alone(cls) or (len(cls.spec.roles) > 1 and not _together(cls, ledger))
+        cls.cannot = _alone(cls) or _no_domain(cls) or (len(cls.spec.roles) > 1 and not _together(cls, ledger))
     return cls.cannot
+
+
+def _no_domain(cls: WaitClass) -> bool:
+    """Return whether no domain that is required could hold the job even if it were empty."""
+    return cls.bound is not None and bool(cls.bound.required) and not cls.bound.usable().any()
 
 
 def could_ever(cls: WaitClass, ledger: Ledger) -> bool:

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
+from clearway.core.asked import Asked
+from clearway.core.copies import Shelves
+from clearway.core.fragment import Fragments
 from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, Needs, Rows
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import PLENTY, NodeSpec
@@ -19,7 +22,7 @@ from clearway.model.ids import NodeId
 from clearway.model.job import WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
 
     from numpy.typing import NDArray
 
@@ -73,6 +76,9 @@ class Ledger:
         self.holdings: dict[JobId, list[Held]] = {}
         self.on_node: list[set[JobId]] = []
         self._needs: dict[Demand, Needs] = {}
+        self.shelves = Shelves()
+        self.asked = Asked()
+        self.fragments = Fragments(self.asked)
 
     # --- nodes ---------------------------------------------------------------------------------
 
@@ -262,6 +268,17 @@ class Ledger:
             self.free[GPUS][node] += idle
         if milli:
             self.milli[node] += milli
+        self._mark(node)
+
+    def reads(self, one: Held, reader: Hashable, now_us: int, *, goes: bool = False) -> None:
+        """Take note that a task with inputs runs on a node, or (`goes`) is gone from it."""
+        node, inputs = one.grant.node, one.demand.inputs
+        if not inputs:
+            return
+        if goes:
+            self.shelves.end(node, self.specs[node], reader, now_us)
+        else:
+            self.shelves.begin(node, self.specs[node], reader, inputs, now_us)
         self._mark(node)
 
     def _mark(self, node: int) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from clearway.core.domains import Bound
     from clearway.core.ledger import Ledger
     from clearway.core.places import Places
     from clearway.core.protocols import Candidate
@@ -69,13 +70,13 @@ class WaitClass:
     """
 
     __slots__ = (
-        "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons",
+        "bound", "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons",
         "shortest_us", "slot", "spec", "too_long_us",
     )  # fmt: skip
 
-    def __init__(self, number: ClassId, spec: JobSpec, places: list[Places]) -> None:
-        """Begin without jobs; `spec` is any member's, `places` one per role."""
-        self.id, self.spec, self.places = number, spec, places
+    def __init__(self, number: ClassId, spec: JobSpec, places: list[Places], bound: Bound | None = None) -> None:
+        """Begin without jobs; `spec` is any member's, `places` one per role, `bound` what its topology asks for."""
+        self.id, self.spec, self.places, self.bound = number, spec, places, bound
         self.entries: Ordered[tuple[Key, JobId]] = Ordered()
         self.shortest_us = UNKNOWN_US
         self.jobs: dict[JobId, Waiting] = {}
@@ -106,9 +107,10 @@ class WaitClass:
 
 
 def class_key(waiting: Waiting) -> ClassKey:
-    """Return what makes jobs equal to the cycle: queue, tasks, shared limits, a pin that still binds."""
+    """Return what makes jobs equal to the cycle: queue, tasks, shared limits, topology, a pin that still binds."""
     spec = waiting.spec
-    return (spec.queue, spec.roles, spec.uses, spec.pin if waiting.attempt == 0 else None)
+    key = (spec.queue, spec.roles, spec.uses, spec.pin if waiting.attempt == 0 else None)
+    return (*key, spec.topology) if spec.topology.require or spec.topology.prefer else key
 
 
 class Line:
@@ -327,9 +329,10 @@ class Line:
 def pool_mask(cls: WaitClass) -> NDArray[np.bool_]:
     """Return the nodes that some task of a class could use if they were empty."""
     mask = np.zeros(cls.places[0].ledger.count, np.bool_)
-    for places in cls.places:
+    bound = cls.bound if cls.bound is not None and cls.bound.required else None
+    for number, places in enumerate(cls.places):
         places.refresh()
-        mask |= places.may
+        mask |= places.may if bound is None or number not in bound.roles else places.may & bound.usable()
     return mask
 
 

@@ -16,6 +16,7 @@ from clearway.model.job import WHOLE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from clearway.core.domains import Domain
     from clearway.core.draft import Draft
     from clearway.core.line import WaitClass, Waiting
     from clearway.core.places import Places
@@ -57,20 +58,35 @@ def place(
 ) -> list[Held] | None:  # fmt: skip
     """Draft places for a job and return them, or return None with the draft as it was.
 
-    Minima come first, for all roles; then as many more tasks as find room and the queue's limits allow.
-    `barred` nodes are not looked at; a place that `allowed` forbids is passed over.
+    A job with a topology is tried in one domain after the other, and anywhere if it requires none. `barred` nodes
+    are not looked at; a place that `allowed` forbids is passed over.
     """
+    bound = cls.bound
+    if bound is None or (waiting.attempt == 0 and waiting.spec.pin is not None and waiting.spec.pin.devices):
+        return _place(view, cls, waiting, draft, barred, allowed)
+    for domain in bound.domains(barred):
+        held = _place(view, cls, waiting, draft, barred, allowed, domain)
+        if held is not None:
+            return held
+    return None if bound.required else _place(view, cls, waiting, draft, barred, allowed)
+
+
+def _place(
+    view: View, cls: WaitClass, waiting: Waiting, draft: Draft, barred: NDArray[np.bool_] | None, allowed: Allowed,
+    domain: Domain | None = None,
+) -> list[Held] | None:  # fmt: skip
+    """Draft the minima of all roles; then as many more tasks as find room and the queue's limits allow."""
     mark = draft.mark()
     held: list[Held] = []
     for number, role in enumerate(cls.spec.roles):
-        if not _place_tasks(view, cls, waiting, draft, number, range(role.min_tasks), held, barred, allowed):
+        if not _place_tasks(view, cls, waiting, draft, number, range(role.min_tasks), held, barred, allowed, domain):
             draft.undo(mark)
             return None
     for number, role in enumerate(cls.spec.roles):
         if role.tasks > role.min_tasks:
             more = view.queues.room_for(waiting.spec, role.demand, role.tasks - role.min_tasks, held)
             wanted = range(role.min_tasks, role.min_tasks + more)
-            _place_tasks(view, cls, waiting, draft, number, wanted, held, barred, allowed)
+            _place_tasks(view, cls, waiting, draft, number, wanted, held, barred, allowed, domain)
     return held or None
 
 
@@ -80,11 +96,13 @@ def _of(held: list[Held], role: int) -> list[Held]:
 
 def _place_tasks(  # noqa: PLR0913, PLR0917 - one word for each part of the search
     view: View, cls: WaitClass, waiting: Waiting, draft: Draft, number: int, indexes: range, held: list[Held],
-    barred: NDArray[np.bool_] | None, allowed: Allowed,
+    barred: NDArray[np.bool_] | None, allowed: Allowed, domain: Domain | None,
 ) -> bool:  # fmt: skip
     """Draft tasks of one role one after another; False as soon as one finds no place."""
-    role = cls.spec.roles[number]
-    search = _Search(view, cls.places[number], role, barred)
+    role, within = cls.spec.roles[number], None
+    if domain is not None and cls.bound is not None and number in cls.bound.roles:
+        barred, within = either(barred, ~domain.nodes), domain.devices
+    search = _Search(view, cls.places[number], role, barred, within)
     if role.one_per_node:
         search.bar_all(one.grant.node for one in _of(held, number))
     for index in indexes:
@@ -98,9 +116,11 @@ def _place_tasks(  # noqa: PLR0913, PLR0917 - one word for each part of the sear
 class _Search:
     """Looks for one place after another for the tasks of one role."""
 
-    def __init__(self, view: View, places: Places, role: Role, barred: NDArray[np.bool_] | None) -> None:
+    def __init__(
+        self, view: View, places: Places, role: Role, barred: NDArray[np.bool_] | None, within: frozenset[int] | None
+    ) -> None:
         self._ledger, self._places, self._role = view.ledger, places, role
-        self._barred = barred
+        self._barred, self._within = barred, within
 
     def bar_all(self, nodes: object) -> None:
         for node in nodes:  # type: ignore[attr-defined]
@@ -123,7 +143,7 @@ class _Search:
             node = NodeId(self._places.best(self._barred))
             if node == NONE:
                 return None
-            devices = pick(self._ledger, node, self._role.demand, self._places.drawn())
+            devices = pick(self._ledger, node, self._role.demand, self._places.drawn(), self._within)
             grant = self._draft(number, index, node, devices, draft, allowed)
             if grant is not None:
                 if self._role.one_per_node:
@@ -153,7 +173,7 @@ class _Search:
             return None
         if self._barred is not None and self._barred[node]:
             return None
-        devices = pick(ledger, node, demand)
+        devices = pick(ledger, node, demand, within=self._within)
         if pin.devices and devices:
             free = [d for d in pin.devices if has_room(ledger, node, d, demand)]
             devices = tuple(free[: len(devices)]) if len(free) >= len(devices) else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearway.core.protocols import Chance
+from clearway.core.protocols import Chance, Fine, Mixed, Selective
 from clearway.core.resources import GPUS
 from clearway.model.job import WHOLE
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 NONE = -1
 MANY = 1 << 30  # more tasks than anyone asks for
-PREFERENCE = 1 << 32  # one step in the job's list of GPU models outweighs every score
+POINT = 160_000  # scores are summed up in so many parts of a point
+PREFERENCE = 1 << 48  # one step in the job's list of GPU models outweighs every score
 
 
 class Places:
@@ -31,15 +32,22 @@ class Places:
         self.ledger, self.rules, self.demand = ledger, rules, demand
         self.may: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.key: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._scores = [
+            (weight * (POINT // (rule.fine if isinstance(rule, Fine) else 1)), rule)
+            for weight, rule in rules.scores
+            if not isinstance(rule, Selective) or rule.concerns(demand)
+        ]
         self._preference: NDArray[np.int64] | None = None
         self._chance = next((rule for _, rule in rules.scores if isinstance(rule, Chance)), None)
+        self._mixed = any(isinstance(rule, Mixed) for _, rule in self._scores)
+        self._mix = -1
         self._fleet = -1
         self._seen = 0
 
     def refresh(self) -> None:
         """Bring `may` and `key` up to date."""
         ledger = self.ledger
-        if self._fleet != ledger.fleet_revision or self._seen < ledger.cut:
+        if self._fleet != ledger.fleet_revision or self._seen < ledger.cut or self._mix != self._mix_now():
             self._rebuild()
         elif self._chance is None:
             end = ledger.cut + len(ledger.changed)
@@ -51,6 +59,9 @@ class Places:
                 self._seen = end
         if self._chance is not None:
             self._look_anew()
+
+    def _mix_now(self) -> int:
+        return self.ledger.asked.version if self._mixed else -1
 
     def drawn(self) -> int | None:
         """Return a drawn number that says which device gets a part, None where the tightest does."""
@@ -70,6 +81,7 @@ class Places:
         self.key = np.full(n, NONE, np.int64)
         self._preference = self._preferences()
         self._rescore(np.arange(n))
+        self._mix = self._mix_now()
         self._fleet, self._seen = ledger.fleet_revision, ledger.cut + len(ledger.changed)
 
     def admitted(self) -> NDArray[np.bool_]:
@@ -116,17 +128,13 @@ class Places:
             # nothing to compare with
             self.key[rows] = np.where(self.room(rows), 0, NONE)
             return
-        total: NDArray[np.int64] | None = None
-        for weight, rule in self.rules.scores:
-            part = rule.score(self.demand, self.ledger, rows)
-            part = part if weight == 1 else part * weight
-            total = part if total is None else total + part
-        if total is None:
-            total = np.zeros(len(rows), np.int64)
-        if self._preference is not None:
-            total = total + self._preference.take(rows)
-        np.copyto(total, NONE, where=~self.room(rows))
-        self.key[rows] = total
+        self.key[rows] = NONE
+        rows = rows[self.room(rows)]
+        total = np.zeros(len(rows), np.int64) if self._preference is None else self._preference.take(rows)
+        if len(rows):
+            for weight, rule in self._scores:
+                total += rule.score(self.demand, self.ledger, rows) * weight
+            self.key[rows] = total
 
     def best(self, barred: NDArray[np.bool_] | None = None) -> int:
         """Return the node with the highest key, the lowest number among equals; -1 if no node has room."""

@@ -21,6 +21,9 @@ from clearway.model.ids import NodeId
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from clearway.core.ledger import Held
     from clearway.core.line import WaitClass, Waiting
     from clearway.core.protocols import Taking
@@ -203,9 +206,16 @@ class Search:
         pinned = self.waiting.spec.pin is not None and self.waiting.attempt == 0
         if not self.units or pinned:
             return None
-        roles = self.cls.spec.roles
+        roles, bound = self.cls.spec.roles, self.cls.bound
         single = len(roles) == 1 and roles[0].min_tasks == 1
-        sets = [(node,) for node in self._promising()] if single else [self._together()]
+        sets: list[tuple[int, ...]]
+        if single:
+            sets = [(node,) for node in self._promising()]
+        elif bound is None or not bound.required:
+            sets = [self._together(None)]
+        else:
+            empty = [bound.room(number, empty=True) for number in range(len(roles))]
+            sets = [self._together(site) for site in bound.sites(empty) if any(site[node] for node in self.at)]
         found = [clearing for nodes in sets if nodes and (clearing := self._clear(nodes)) is not None]
         return min(found, key=_cost, default=None)
 
@@ -254,15 +264,18 @@ class Search:
             for kept in view.bookings.counted(self.waiting.spec, node, self.now_us, end_us)
         )
 
-    def _together(self) -> tuple[int, ...]:
-        """Return nodes on which a gang could stand: those with room now, then those that are cleared most cheaply."""
+    def _together(self, site: NDArray[np.bool_] | None) -> tuple[int, ...]:
+        """Return nodes on which a gang could stand: those with room now, then those that are cleared most cheaply.
+
+        `site`: the nodes of one domain, on which all tasks must be that the job's topology binds.
+        """
         ranked = sorted(self.at, key=lambda node: (self.at[node][-1].rank, sum(u.lost for u in self.at[node]), node))
         with_room = set()
         for places in self.cls.places:
             places.refresh()
             with_room |= set((places.key >= 0).nonzero()[0].tolist())
         usable = [n for n in ranked if n not in with_room and any(p.may[n] for p in self.cls.places)]
-        nodes = [n for n in (*sorted(with_room), *usable) if self._open(n)]
+        nodes = [n for n in (*sorted(with_room), *usable) if self._open(n) and (site is None or site[n])]
         many = _fewest(len(nodes), lambda n: self._clear(tuple(nodes[:n]), trim=False) is not None)
         return tuple(nodes[:many]) if many is not None else ()
 
@@ -334,19 +347,23 @@ class Search:
         return grants
 
     def _stand(self, nodes: tuple[int, ...]) -> tuple[Grant, ...] | None:
-        ledger = self.view.ledger
+        """Return places for the least tasks as the books are drafted, inside one domain where one is required."""
+        bound = self.cls.bound
+        choices = [None] if bound is None or not nodes else bound.choices(nodes[0])
+        for within in choices:
+            mark = self.draft.mark()
+            grants = self._stand_in(nodes, within)
+            if grants is not None:
+                return grants
+            self.draft.undo(mark)
+        return None
+
+    def _stand_in(self, nodes: tuple[int, ...], within: frozenset[int] | None) -> tuple[Grant, ...] | None:
         grants: list[Grant] = []
         for number, role in enumerate(self.cls.spec.roles):
             left, index = role.min_tasks, 0
             for node in nodes:
-                while left and self.cls.places[number].may[node] and fits(ledger, NodeId(node), role.demand):
-                    devices = pick(ledger, NodeId(node), role.demand) or ()
-                    grant = grant_of(number, index, NodeId(node), devices, role.demand)
-                    mark = self.draft.mark()
-                    self.draft.take(grant, role.demand)
-                    if not self.allowed(NodeId(node)):
-                        self.draft.undo(mark)
-                        break
+                while left and (grant := self._drafted(number, index, NodeId(node), within)) is not None:
                     grants.append(grant)
                     left, index = left - 1, index + 1
                     if role.one_per_node:
@@ -356,6 +373,21 @@ class Search:
         if self.view.bookings and not all(self._leaves_booked(NodeId(node)) for node in nodes):
             return None
         return tuple(grants)
+
+    def _drafted(self, number: int, index: int, node: NodeId, within: frozenset[int] | None) -> Grant | None:
+        """Draft one task on a node; None where it has no room or may not stay."""
+        demand, ledger = self.cls.spec.roles[number].demand, self.view.ledger
+        within = within if demand.gpus or demand.one_device else None
+        if not self.cls.places[number].may[node] or not fits(ledger, node, demand, within):
+            return None
+        devices = pick(ledger, node, demand, within=within) or ()
+        grant = grant_of(number, index, node, devices, demand)
+        mark = self.draft.mark()
+        self.draft.take(grant, demand)
+        if self.allowed(node):
+            return grant
+        self.draft.undo(mark)
+        return None
 
 
 def _cost(clearing: Clearing) -> tuple[Rank, int, int, int]:

@@ -112,6 +112,29 @@ class Score(Protocol):
 
 
 @runtime_checkable
+class Selective(Protocol):
+    """What a Score has besides if it looks at some demands only: for others it is left out."""
+
+    def concerns(self, demand: Demand) -> bool:
+        """Return whether it tells places of this demand apart."""
+        ...
+
+
+@runtime_checkable
+class Mixed(Protocol):
+    """What a Score has besides if it looks at the mix of demands seen: it is asked anew when that changes."""
+
+    mixed: bool
+
+
+@runtime_checkable
+class Fine(Protocol):
+    """What a Score has besides if it counts in parts of a point: so many make one."""
+
+    fine: int
+
+
+@runtime_checkable
 class Chance(Protocol):
     """What a Score has besides if it draws places: it is asked anew about all nodes with room, for each task."""
 
@@ -187,3 +210,4 @@ class Rules(NamedTuple):
     min_runtime_us: int = 0
     time_slice_us: int | None = None
     reservation_timeout_us: int | None = None
+    topology: int = 1

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sortedcontainers import SortedList
 
 from clearway.core.bookings import Bookings
+from clearway.core.domains import bound_of
 from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
@@ -21,6 +22,7 @@ from clearway.core.queues import Queues
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clearway.core.domains import Bound
     from clearway.core.line import ClassKey, Key
     from clearway.core.protocols import Candidate, Order, Rules
     from clearway.model.events import Grant
@@ -105,6 +107,7 @@ class View:
         self.places.clear()
         for cls in self.line.classes.values():
             cls.places = [self.places_of(role.demand) for role in cls.spec.roles]
+            cls.bound = self.bound_of(cls.spec)
             if cls.entries:
                 self.line.wake(cls)
         self.promises_changed = True
@@ -116,6 +119,13 @@ class View:
         if found is None:
             found = self.places[demand] = Places(self.ledger, self.rules, demand)
         return found
+
+    def bound_of(self, spec: JobSpec) -> Bound | None:
+        """Return what the topology of a job asks for, None where it asks for nothing."""
+        if not (spec.topology.require or spec.topology.prefer):
+            return None
+        places = [self.places_of(role.demand) for role in spec.roles]
+        return bound_of(self.ledger, spec, places, prefers=self.rules.topology > 0)
 
     # --- order ---------------------------------------------------------------------------------
 
@@ -215,7 +225,8 @@ class View:
         number = self.line.class_for(key)
         if number is None:
             number = self.line.next_class()
-            cls = WaitClass(number, waiting.spec, [self.places_of(role.demand) for role in waiting.spec.roles])
+            places = [self.places_of(role.demand) for role in waiting.spec.roles]
+            cls = WaitClass(number, waiting.spec, places, self.bound_of(waiting.spec))
             self.line.add_class(key, cls)
         return number
 
@@ -267,6 +278,8 @@ class View:
         if self.rules.preempt and cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and first:
             self.line.wake(cls)  # it may stop others whom the ones behind it may not
         self.queues.ask(waiting.spec, 1)
+        for role in waiting.spec.roles:
+            self.ledger.asked.count(role.demand, role.tasks)
         if waiting.spec.queue in self.own_orders:
             self._unsorted.add(waiting.spec.queue)
         return number

@@ -220,7 +220,8 @@ class WorldState:
             self.view.ledger.set_open(node, is_open=is_open)
 
     def _node_removed(self, record: ev.NodeRemoved) -> None:
-        self._free_all_on(record.node)
+        self._free_all_on(record.node, record.at_us)
+        self.view.ledger.shelves.on.pop(record.node, None)
         self.nodes.pop(self.node_name(record.node), None)
         self.quiet.pop(record.node, None)
         self.lost.discard(record.node)
@@ -244,16 +245,16 @@ class WorldState:
     def _node_lost(self, record: ev.NodeLost) -> None:
         self.lost.add(record.node)
         self.quiet.pop(record.node, None)
-        self._free_all_on(record.node)
+        self._free_all_on(record.node, record.at_us)
         self._open_if_clean(record.node)
 
-    def _free_all_on(self, node: NodeId) -> None:
+    def _free_all_on(self, node: NodeId, now_us: int) -> None:
         for job in sorted(self.view.ledger.on_node[node]):
             entry = self.jobs[job]
             entry.lost_on = self.node_name(node)
             for key, grant in list(entry.held.items()):
                 if grant.node == node:
-                    self._free(entry, key)
+                    self._free(entry, key, now_us)
                     if key in entry.leaving:
                         self._left(entry, key)
 
@@ -262,9 +263,11 @@ class WorldState:
         entry.leaving.discard(key)
         entry.grants = tuple(grant for grant in entry.grants if (grant.role, grant.index) != key)
 
-    def _free(self, entry: JobEntry, key: tuple[int, int]) -> None:
+    def _free(self, entry: JobEntry, key: tuple[int, int], now_us: int) -> None:
         del entry.held[key]
-        self.view.free_task(entry.id, entry.spec, *key)
+        held = self.view.free_task(entry.id, entry.spec, *key)
+        if held is not None:
+            self.view.ledger.reads(held, (entry.id, *key), now_us, goes=True)
 
     def _node_drained(self, record: ev.NodeDrained) -> None:
         self.view.ledger.set_drained(record.node, record.drained)
@@ -283,7 +286,11 @@ class WorldState:
         entry = self.live(record.task)
         if entry is None:
             return
-        entry.up.add((record.task.role, record.task.index))
+        key = (record.task.role, record.task.index)
+        entry.up.add(key)
+        if key in entry.held:
+            held = Held(entry.held[key], entry.spec.roles[key[0]].demand)
+            self.view.ledger.reads(held, (entry.id, *key), record.at_us)
         if entry.state == State.STARTING and len(entry.up) == len(entry.grants):
             self._move(entry, State.RUNNING)
 
@@ -298,7 +305,7 @@ class WorldState:
         key = (record.task.role, record.task.index)
         if key in entry.leaving:
             # it was told to go: how it went says nothing about the attempt
-            self._free(entry, key)
+            self._free(entry, key, record.at_us)
             self._left(entry, key)
             return
         entry.exit_codes[key] = record.exit_code
@@ -306,7 +313,7 @@ class WorldState:
             self.view.running[entry.id].ended_task = True
         if record.error:
             entry.errors.append(record.error)
-        self._free(entry, key)
+        self._free(entry, key, record.at_us)
 
     # --- decisions -----------------------------------------------------------------------------
 
@@ -397,7 +404,7 @@ class WorldState:
     def _attempt_ended(self, record: ev.AttemptEnded) -> None:
         entry = self.jobs[record.job]
         for key in list(entry.held):
-            self._free(entry, key)
+            self._free(entry, key, record.at_us)
         self._count_service(entry, record)
         if record.end == End.FAILED:
             entry.retries += 1

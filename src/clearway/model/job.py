@@ -16,7 +16,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     `gpus` whole devices, or `share` milli-GPU of one device; `gpu_memory` bytes on each device
     (with neither `gpus` nor `share`: a memory share of one device). `cpus` and `bandwidth` are
     thousandths of a CPU and of a Gbit/s; `memory` and `disk` bytes; `resources` whole counts by name.
-    `gpu_models` is in order of preference, empty for any.
+    `gpu_models` is in order of preference, empty for any. `inputs` are names and bytes of the data that it reads.
     """
 
     gpus: int = 0
@@ -31,6 +31,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     nodes: tuple[tuple[str, str], ...] = ()
     tolerates: tuple[str, ...] = ()
     spot: str = "allow"
+    inputs: tuple[tuple[str, int], ...] = ()
 
     @property
     def one_device(self) -> bool:
@@ -70,6 +71,17 @@ class Pin(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     devices: tuple[int, ...] = ()
 
 
+LEVELS = ("nvlink", "pcie", "numa", "node", "rack", "zone")
+"""What may hold all devices of a job, from near to far."""
+
+
+class Topology(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """The domain, one of LEVELS, inside which all devices of a job must sit, and the one inside which they should."""
+
+    require: str = ""
+    prefer: str = ""
+
+
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """All the words of a job, read and checked. SPEC's words with units added; None means not said."""
 
@@ -101,6 +113,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     tenant: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     pin: Pin | None = None
+    topology: Topology = Topology()
 
     @property
     def estimate_us(self) -> int | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.model import values as v
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
-from clearway.model.job import WHOLE, Checkpoint, Demand, JobSpec, Pin, Role
+from clearway.model.job import LEVELS, WHOLE, Checkpoint, Demand, JobSpec, Pin, Role, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,6 +74,31 @@ def _pin(field: str, value: object) -> Pin:
     return Pin(given["node"], given.get("devices", ()))
 
 
+def _level(field: str, value: object) -> str:
+    return v.choice(field, value, LEVELS)
+
+
+def _topology(field: str, value: object) -> Topology:
+    return Topology(**read_words(field, value, TOPOLOGY_WORDS))
+
+
+def _inputs(field: str, value: object) -> tuple[tuple[str, int], ...]:
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple):
+        raise InputError(field, value, "a list of names, or of {name: .., size: ..}")
+    found: dict[str, int] = {}
+    for one in value:
+        words = {"name": one} if isinstance(one, str) else one
+        given = read_words(field, words, INPUT_WORDS)
+        if "name" not in given:
+            raise InputError(field, one, "a name, or {name: .., size: ..}")
+        if given["name"] in found:
+            raise InputError(field, given["name"], "each input is named once")
+        found[given["name"]] = given.get("size", 0)
+    return tuple(sorted(found.items()))
+
+
 def _numbers(field: str, value: object) -> tuple[int, ...]:
     if not isinstance(value, list | tuple):
         raise InputError(field, value, "a list of device numbers")
@@ -119,6 +144,7 @@ DEMAND_WORDS: dict[str, Word] = {
     "nodes": Word(v.pairs, "map", "labels that a node must have"),
     "tolerates": Word(v.names, "names", "taints of nodes that it accepts"),
     "spot": Word(_spot, "text", "spot nodes: allow, require or avoid"),
+    "inputs": Word(_inputs, "nested", "data, images or models it reads: names, or {name: .., size: ..}"),
 }
 _SHAPE_WORDS: dict[str, Word] = {
     "tasks": Word(_tasks, "number", "processes; the needs are per task"),
@@ -132,6 +158,14 @@ CHECKPOINT_WORDS: dict[str, Word] = {
     "grace": Word(v.duration, "text", "time between that signal and SIGKILL"),
     "on_stop": Word(v.flag, "flag", "it saves its work when asked to stop"),
     "write_time": Word(v.duration, "text", "how long writing takes"),
+}
+TOPOLOGY_WORDS: dict[str, Word] = {
+    "require": Word(_level, "text", "domain that must hold all its devices: " + ", ".join(LEVELS)),
+    "prefer": Word(_level, "text", "domain that should hold them"),
+}
+INPUT_WORDS: dict[str, Word] = {
+    "name": Word(v.name, "text", "name of the data"),
+    "size": Word(v.size, "text", "what copying it to a node moves; 0 where it is not said"),
 }
 PIN_WORDS: dict[str, Word] = {
     "node": Word(v.name, "text", "the node"),
@@ -147,6 +181,7 @@ JOB_WORDS: dict[str, Word] = {
     **_SHAPE_WORDS,
     **DEMAND_WORDS,
     "roles": Word(_roles, "nested", "kinds of tasks that start together, instead of tasks"),
+    "topology": Word(_topology, "nested", "{require: .., prefer: ..}: domain that must or should hold its devices"),
     "uses": Word(v.names, "names", "shared limits of which it holds a slot while it runs"),
     "after": Word(v.names, "names", "jobs that must have succeeded first"),
     "time_limit": Word(v.duration, "text", "an attempt is stopped after running so long"),
@@ -167,7 +202,7 @@ JOB_WORDS: dict[str, Word] = {
     "tenant": Word(v.name, "text", "who pays for it"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
-LATER = frozenset({"topology", "inputs", "colocate", "secrets", "retry_on", "speedup", "array", "max_cost"})
+LATER = frozenset({"colocate", "secrets", "retry_on", "speedup", "array", "max_cost"})
 """Words of SPEC that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
@@ -253,6 +288,7 @@ def _build(given: dict[str, Any]) -> JobSpec:
 _SAME = (
     "name", "queue", "priority", "workdir", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
+    "topology",
 )
 _TIMED = (
     "time_limit", "time_estimate", "start_deadline", "deadline", "retry_backoff", "retry_backoff_max", "retry_window",
@@ -287,7 +323,7 @@ def _read_demand(given: dict[str, Any]) -> Demand:
     milli = given.get("gpus", 0)
     same = {
         k: given[k]
-        for k in ("cpus", "memory", "disk", "bandwidth", "resources", "nodes", "tolerates", "spot")
+        for k in ("cpus", "memory", "disk", "bandwidth", "resources", "nodes", "tolerates", "spot", "inputs")
         if k in given
     }
     return Demand(

@@ -153,11 +153,27 @@ def _failing(f: Facts) -> str:
     return start + ", ".join(found)
 
 
+_DOMAINS = {
+    "nvlink": "one NVLink island (linked devices)",
+    "pcie": "one PCIe switch (pcie)",
+    "numa": "one NUMA side",
+    "node": "one node",
+    "rack": "one rack",
+    "zone": "one zone",
+}
+"""Domains that a job may require, by the word of its topology."""
+
+
 def _demand(f: Facts) -> str:
     tasks, role = f.number("tasks"), f"; role {f.name('role')}" if f.has("role") else ""
     where = f"on its pinned node {f.name('pin')}" if f.has("pin") else "on one node"
+    domain = _DOMAINS.get(f.name("topology"), "")
     if tasks > 1:
-        return f"needs {tasks} tasks at once, each with {_asked(f)} {where}{role}; {f.number('fit')} of them fit now"
+        inside = f", all inside {domain}" if domain else ""
+        now = f"; {f.number('fit')} of them fit now{' inside one' if domain else ''}"
+        return f"needs {tasks} tasks at once, each with {_asked(f)} {where}{inside}{role}{now}"
+    if domain:
+        where = f"{where} inside {domain}"
     return f"needs {_asked(f)} {where}{role}"
 
 

@@ -23,11 +23,14 @@ from clearway.policies.order.sjf import ShortestFirst
 from clearway.policies.order.srtf import ShortestRemainingFirst
 from clearway.policies.order.unicep import Unicep
 from clearway.policies.order.wfp3 import Wfp3
+from clearway.policies.score.affinity import Affinity
 from clearway.policies.score.best_fit import BestFit
 from clearway.policies.score.cost import Cost
 from clearway.policies.score.fragmentation import Fragmentation
 from clearway.policies.score.random_place import RandomPlace
 from clearway.policies.score.spread import Spread
+from clearway.policies.score.tightest import Tightest
+from clearway.policies.score.topology import Topology
 from clearway.policies.victim.fair import FairTaking
 from clearway.policies.victim.priority import ByPriority
 from clearway.policies.victim.reclaim import Reclaim
@@ -45,9 +48,9 @@ ORDERS: dict[str, Order | QueueOrder] = {
 }  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
 CAUSES: dict[str, Taking] = {c.name: c for c in (ByPriority(), Reclaim(), FairTaking(), TimeSlice())}
-SCORES: dict[str, Score] = {s.name: s for s in (BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread())}
-SCORES_LATER = frozenset({"affinity", "topology"})
-"""Parts of a score whose words (inputs, topology) no job can carry yet: they would be 0 for every node."""
+SCORES: dict[str, Score] = {
+    s.name: s for s in (Affinity(), BestFit(), Cost(), Fragmentation(), RandomPlace(), Spread(), Tightest(), Topology())
+}
 
 BUNDLES: dict[str, PolicySpec] = {
     "throughput": PolicySpec(order=("priority", "sjf", "fifo"), backfill="easy"),
@@ -74,7 +77,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         if name not in ORDERS:
             raise InputError("order", name, "one of " + ", ".join(sorted(ORDERS)))
     for name, _ in spec.score:
-        if name not in SCORES and name not in SCORES_LATER:
+        if name not in SCORES:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
     if spec.estimate == "forecast":
         raise NotYetError.of("estimate", spec.estimate, "policy")
@@ -84,7 +87,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         raise InputError("fallback", spec.fallback, "one of " + ", ".join(sorted(ORDERS)))
     if spec.half_life_us is not None:
         raise NotYetError.of("half_life", spec.half_life_us, "policy")
-    scores = tuple((weight, SCORES[name]) for name, weight in spec.score if name in SCORES and weight)
+    scores = tuple((weight, SCORES[name]) for name, weight in spec.score if weight)
     return Rules(
         orders=tuple(ORDERS[name] for name in spec.order),
         filters=FILTERS,
@@ -97,6 +100,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         min_runtime_us=spec.min_runtime_us,
         time_slice_us=spec.time_slice_us,
         reservation_timeout_us=spec.reservation_timeout_us,
+        topology=dict(spec.score).get(Topology.name, 0),
     )
 
 

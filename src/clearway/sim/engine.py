@@ -170,7 +170,7 @@ class SimEngine:
             self._reports.append(TaskIsUp(task))
         else:
             run = run or self._begin(order)
-            run.add(task, Held(machine, order.grant))
+            run.add(task, Held(machine, order.grant), self.clock.now_us())
             touched[id(run)] = run
             self._reports.append(TaskIsUp(task))
 
@@ -213,9 +213,14 @@ class SimEngine:
                 self._save(run, on_stop=asked and run.saves_on_stop())
             run.was_whole = run.is_whole
             run.version += 1
-            run.progress.go(run.speed(), now_us)
+            run.progress.go(run.speed(now_us), now_us)
+            if now_us < run.copied_us:
+                self._heap.push(run.copied_us, ENDS_FIRST, self._copied, run)
             if run.progress.rate and run.work is not None:
                 self._heap.push(run.progress.end_us(run.work), ENDS_FIRST, self._finish, run)
+
+    def _copied(self, run: Run) -> None:
+        self._settle({id(run): run}, asked=False)
 
     def _save(self, run: Run, *, on_stop: bool = False) -> None:
         """Keep what the attempt's checkpoints hold at this moment, for the next attempt."""
@@ -242,7 +247,7 @@ class SimEngine:
             self._tell(report)
 
     def _take(self, run: Run, task: TaskRef) -> Machine:
-        machine = run.remove(task).machine
+        machine = run.remove(task, self.clock.now_us()).machine
         if not run.held:
             run.version += 1
             del self._runs[run.job, run.attempt]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.core.copies import Copies
 from clearway.ports.engine import NodeIsUp
 from clearway.sim.progress import Place, Progress, elastic, rate, whole, work_of
 
@@ -27,7 +28,7 @@ class Reach(Enum):
 class Machine:
     """One machine. While it is cut off, its reports and the orders to it wait for the network."""
 
-    __slots__ = ("orders", "reach", "reports", "runs", "spec", "unhealthy", "version")
+    __slots__ = ("copies", "orders", "reach", "reports", "runs", "spec", "unhealthy", "version")
 
     def __init__(self, spec: NodeSpec) -> None:
         self.spec = spec
@@ -37,6 +38,7 @@ class Machine:
         self.orders: list[Action] = []
         self.unhealthy: tuple[int, ...] = ()
         self.version = 0
+        self.copies = Copies()
 
     def hello(self) -> NodeIsUp:
         """Return what it says of itself."""
@@ -54,8 +56,8 @@ class Run:
     """One attempt of a job: tasks that work together and end together."""
 
     __slots__ = (
-        "attempt", "broken", "counts", "held", "job", "paused", "progress", "spec", "stopping", "truth", "version",
-        "was_whole", "work", "written_off",
+        "attempt", "broken", "copied_us", "counts", "held", "job", "paused", "progress", "spec", "stopping", "truth",
+        "version", "was_whole", "work", "written_off",
     )  # fmt: skip
 
     def __init__(self, order: Launch, truth: Truth, saved: int) -> None:
@@ -69,12 +71,17 @@ class Run:
         runtime_us = truth.runtime_us(self.attempt)
         self.work = None if runtime_us is None else work_of(order.spec, runtime_us)
         self.written_off = False
+        self.copied_us = 0  # when all its tasks have their inputs
         self.broken = False  # a task died without a word, and the others wait for it
         self.was_whole = False
         self.version = 0
 
-    def add(self, task: TaskRef, held: Held) -> None:
-        """Note that a task of it runs."""
+    def add(self, task: TaskRef, held: Held, now_us: int) -> None:
+        """Note that a task of it runs, and copies first what its machine does not hold."""
+        inputs = self.spec.roles[task.role].demand.inputs
+        if inputs:
+            ready_us = held.machine.copies.begin(held.machine.spec, task, inputs, now_us)
+            self.copied_us = max(self.copied_us, ready_us)
         self.held[task] = held
         self.counts[task.role] += 1
         held.machine.runs[task] = self
@@ -84,7 +91,7 @@ class Run:
         self.stopping.add(task)
         self.counts[task.role] -= 1
 
-    def remove(self, task: TaskRef) -> Held:
+    def remove(self, task: TaskRef, now_us: int) -> Held:
         """Note that a task of it is gone."""
         if task not in self.stopping:
             self.counts[task.role] -= 1
@@ -92,6 +99,8 @@ class Run:
         self.paused.discard(task)
         held = self.held.pop(task)
         del held.machine.runs[task]
+        if self.spec.roles[task.role].demand.inputs:
+            held.machine.copies.end(held.machine.spec, task, now_us)
         return held
 
     @property
@@ -104,9 +113,9 @@ class Run:
         """Whether enough of its tasks work for any to get on."""
         return not self.broken and whole(self.spec, self.counts)
 
-    def speed(self) -> int:
+    def speed(self, now_us: int) -> int:
         """Return the work that it does per microsecond as it stands."""
-        if self.paused or not self.is_whole:
+        if self.paused or not self.is_whole or now_us < self.copied_us:
             return 0
         if not (self.truth.speed or self.truth.slowdown or elastic(self.spec)):
             return rate(self.spec, self.truth, ())

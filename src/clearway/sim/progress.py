@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from clearway.sim.truth import FULL, LEVELS
+from clearway.model.job import LEVELS
+from clearway.sim.truth import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -8,6 +8,7 @@ import msgspec
 
 from clearway.model import values as v
 from clearway.model.errors import InputError
+from clearway.model.job import LEVELS
 from clearway.model.words import Word, read_words
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 FULL = 10**6
 """Speed of a job that runs undisturbed on a model it says nothing about, in millionths."""
-
-LEVELS = ("nvlink", "pcie", "numa", "node", "rack", "zone")
-"""What may hold all devices of a job, from near to far."""
 
 NEVER = "never"
 MAX_EXIT_CODE = 255

@@ -1,4 +1,4 @@
-"""fragmentation: the tightest fit, so that large free pieces stay whole."""
+"""fragmentation: where the jobs that really come lose least, and what few can be without stays for them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearway.core.resources import CPUS
-from clearway.model.fleet import PLENTY
+from clearway.policies.score.tightest import FULL, ROOMIEST_MILLI, Tightest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,26 +14,31 @@ if TYPE_CHECKING:
     from clearway.core.ledger import Ledger
     from clearway.model.job import Demand
 
-FULL = 100
-ROOMIEST_MILLI = 16_000  # free device time from which a node counts as wide open: 16 devices, the largest in use
-BY_LEFT = FULL - np.arange(ROOMIEST_MILLI + 1) * FULL // ROOMIEST_MILLI
-"""The score by the milli-GPU that stay free: looked up, since it is asked for at every placement."""
+POINT = ROOMIEST_MILLI * 1000 // FULL  # thousandths of a milli-GPU: as much as one point of the tightest fit
+PRICE = 4  # how often the price of what a task takes of a scarce model counts (measured: python -m benchmarks openb)
 
 
 class Fragmentation:
-    """100 where nothing is left over, less the more devices stay free beside the task.
+    """100 less the use that is lost (docs/policies/fragmentation.md), less the price of the devices.
 
-    Device time counts for tasks that ask for devices. A task without devices is kept off free devices as well,
-    and goes where the fewest CPUs stay free: half the score each.
+    Where that is equal, the tighter fit. Before any job has asked for devices it is the tightest fit alone.
     """
 
     name = "fragmentation"
+    mixed = True
+    fine = POINT
+
+    def __init__(self) -> None:
+        """Know the tightest fit, which decides between equals."""
+        self._tightest = Tightest()
 
     def score(self, demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return 100 - the free device time left over, in hundredths of 16 devices."""
-        devices = BY_LEFT.take(ledger.milli.take(rows) - demand.milli_gpus, mode="clip")
-        if demand.gpus or demand.one_device or not demand.cpus:
-            return devices
-        cap = ledger.cap[CPUS].take(rows)
-        cpus = np.where(cap >= PLENTY, 0, (ledger.free[CPUS].take(rows) - demand.cpus) * FULL // np.maximum(cap, 1))
-        return (devices + FULL - cpus) // 2
+        """Return the score in parts of 1 / POINT."""
+        tight = self._tightest.score(demand, ledger, rows)
+        if not len(ledger.asked.mix.demands):
+            return tight * POINT
+        lost = ledger.fragments.lost(demand, ledger, rows) + (FULL - tight) * (ROOMIEST_MILLI // FULL)
+        if demand.milli_gpus:
+            lost += ledger.fragments.price(ledger, rows) * (PRICE * demand.milli_gpus)
+        worst: NDArray[np.int64] = np.maximum(FULL * POINT - lost, 0)
+        return worst

@@ -1,0 +1,111 @@
+"""Scores of places, worked out by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearway.core.ledger import Held, Ledger
+from clearway.model.events import Grant
+from clearway.model.ids import NodeId
+from clearway.model.job import Demand
+from clearway.model.values import SECOND_US
+from clearway.policies.score.affinity import Affinity
+from clearway.policies.score.fragmentation import POINT, Fragmentation
+from clearway.policies.score.tightest import Tightest
+from clearway.testing.builders import node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from clearway.model.fleet import NodeSpec
+
+GB = 10**9
+ONE, TWO = Demand(gpus=1), Demand(gpus=2)
+
+
+def books(*specs: NodeSpec) -> Ledger:
+    ledger = Ledger()
+    for i, spec in enumerate(specs):
+        ledger.add_node(NodeId(i), spec)
+    return ledger
+
+
+def rows(ledger: Ledger) -> NDArray[np.int64]:
+    return np.arange(ledger.count)
+
+
+def lost(ledger: Ledger, demand: Demand) -> list[int]:
+    return [int(one) for one in ledger.fragments.lost(demand, ledger, rows(ledger))]
+
+
+def seen(ledger: Ledger, **many: int) -> None:
+    for name, count in many.items():
+        ledger.asked.count({"one": ONE, "two": TWO, "half": Demand(share=500)}[name], count)
+
+
+def test_tightest_counts_what_stays_free() -> None:
+    ledger = books(node("a", 5), node("b", 1))
+    assert Tightest().score(ONE, ledger, rows(ledger)).tolist() == [75, 100]
+
+
+def test_affinity_is_the_time_of_copying() -> None:
+    ledger = books(node("a", bandwidth=10_000), node("b", bandwidth=10_000, holds=("d",)), node("c"))
+    demand = Demand(gpus=1, inputs=(("d", 2250 * GB),))
+    assert Affinity().score(demand, ledger, rows(ledger)).tolist() == [25, 100, 100]
+    assert not Affinity().concerns(ONE)
+
+
+def test_affinity_follows_copies() -> None:
+    ledger = books(node("a", bandwidth=10_000), node("b", bandwidth=10_000))
+    demand = Demand(gpus=1, inputs=(("d", 2250 * GB),))
+    held = Held(Grant(0, 0, NodeId(0), (0,), 1000), demand)
+    ledger.reads(held, "t", 0)
+    assert Affinity().score(demand, ledger, rows(ledger)).tolist() == [100, 25]
+    ledger.reads(held, "t", 1799 * SECOND_US, goes=True)
+    assert Affinity().score(demand, ledger, rows(ledger)).tolist() == [25, 25]
+
+
+def test_the_use_that_is_lost_follows_the_mix() -> None:
+    ledger = books(node("a", 2), node("b", 1))
+    seen(ledger, one=10, two=10)
+    assert lost(ledger, ONE) == [1500 * 1000, 500 * 1000]
+
+
+def test_a_remainder_that_nobody_can_use_is_no_loss() -> None:
+    ledger = books(node("a", 1), node("b", 1))
+    seen(ledger, one=20)
+    ledger.take(Grant(0, 0, NodeId(0), (0,), 500), Demand(share=500))
+    assert lost(ledger, Demand(share=500)) == [0, 1000 * 1000]
+
+
+def test_cpus_that_run_out_are_a_loss() -> None:
+    ledger = books(node("a", 4, cpus=6_000), node("b", 4, cpus=60_000))
+    ledger.asked.count(Demand(gpus=1, cpus=1_500), 20)
+    assert lost(ledger, Demand(cpus=3_000)) == [2000 * 1000, 0]
+
+
+def test_what_changes_is_worked_out_anew() -> None:
+    ledger = books(node("a", 2), node("b", 2))
+    seen(ledger, one=10, two=10)
+    assert lost(ledger, ONE) == [1500 * 1000, 1500 * 1000]
+    ledger.take(Grant(0, 0, NodeId(0), (0,), 1000), ONE)
+    assert lost(ledger, ONE) == [500 * 1000, 1500 * 1000]
+    ledger.give(Grant(0, 0, NodeId(0), (0,), 1000), ONE)
+    assert lost(ledger, ONE) == [1500 * 1000, 1500 * 1000]
+
+
+def test_a_scarce_model_has_a_price() -> None:
+    ledger = books(node("a", 4, gpu_model="T4"), node("b", 4, gpu_model="A100"))
+    ledger.asked.count(Demand(gpus=1, gpu_models=("A100",)), 10)
+    ledger.asked.count(ONE, 10)
+    # half of all that comes, as much as there is, is half of 8 devices: all 4 of the A100
+    assert ledger.fragments.price(ledger, rows(ledger)).tolist() == [0, 1000]
+    anywhere = Fragmentation().score(ONE, ledger, rows(ledger))
+    assert anywhere[0] > anywhere[1]
+
+
+def test_before_anyone_has_asked_the_tightest_fit_decides() -> None:
+    ledger = books(node("a", 5), node("b", 1))
+    assert Fragmentation().score(ONE, ledger, rows(ledger)).tolist() == [75 * POINT, 100 * POINT]
