@@ -371,6 +371,15 @@ def test_settings_that_are_refused_start_nothing(own: Product, option: str, valu
     assert own("status").code == faults.NO_CONTROLLER
 
 
+def test_a_policy_that_names_no_rule_is_refused_before_a_controller_starts(own: Product) -> None:
+    own.home.mkdir(mode=0o700, exist_ok=True)
+    (own.home / "clearway.yaml").write_text("policy: {order: [nope]}\n")
+    said = own("up", "--detach", "--json")
+    assert said.code == faults.BAD_INPUT
+    assert json.loads(said.err)["field"] == "order"
+    assert own("status").code == faults.NO_CONTROLLER
+
+
 def test_empty_lists_say_what_to_do(own: Product) -> None:
     own.starting("up", "--detach")
     assert own("ps").out == "no jobs; try: clearway run --wait -- echo hello\n"

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 @click.option("--listen", metavar="ADDRESS:PORT", help="HTTP on loopback too, with the token of a file in its home.")
 def up_command(shell: Shell, *, detach: bool, devices: str | None, fleet: str | None, listen: str | None) -> None:
     """Start a controller on this machine. Jobs go on when it stops, and are found again by the next one."""
+    from clearway.compose.assemble import policy_of
     from clearway.compose.launch import start
     from clearway.config.settings import load_settings
 
     options = _options(devices, fleet, listen)
     home = home_dir(shell.home)
-    load_settings(home, options)  # what is refused is said here, and not at the end of a log
+    policy_of(load_settings(home, options))  # what is refused is said here, and not at the end of a log
     if not detach:
         shell.note(f"a controller starts for {home}; Ctrl-C stops it, jobs go on")
     try:

@@ -169,6 +169,8 @@ class Taking(Protocol):
     """
 
     name: str
+    by_wishes: bool
+    """Whether it also goes by what queues wait for: then a job that comes or leaves may let others stop somebody."""
 
     def refusal(self, taker: Taker, world: Shares) -> str:
         """Return why this taker may stop nobody at all for this cause, "" if it may."""

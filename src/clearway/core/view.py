@@ -277,12 +277,17 @@ class View:
         first = cls.entries[0][1] == waiting.job or waiting.spec.queue in self.own_orders
         if self.rules.preempt and cls.mode in (Mode.NO_ROOM, Mode.LIMITED) and first:
             self.line.wake(cls)  # it may stop others whom the ones behind it may not
-        self.queues.ask(waiting.spec, 1)
+        self._ask(waiting.spec, 1)
         for role in waiting.spec.roles:
             self.ledger.asked.count(role.demand, role.tasks)
         if waiting.spec.queue in self.own_orders:
             self._unsorted.add(waiting.spec.queue)
         return number
+
+    def _ask(self, spec: JobSpec, sign: int) -> None:
+        self.queues.ask(spec, sign)
+        if any(rule.by_wishes for rule in self.rules.preempt):
+            self.victims_changed = True
 
     def change(self, waiting: Waiting, now_us: int) -> None:
         """Put a job that waits at another place in the order: something that orders it changed."""
@@ -305,7 +310,7 @@ class View:
         waiting = self.line.leave(job)
         if waiting is not None:
             if not waiting.started:
-                self.queues.ask(waiting.spec, -1)
+                self._ask(waiting.spec, -1)
             if waiting.spec.queue in self.own_orders:
                 self._unsorted.add(waiting.spec.queue)
             self.forget()

@@ -17,6 +17,7 @@ class FairTaking:
     """
 
     name = "fair"
+    by_wishes = True
 
     def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
         """Return why nobody may be taken: who takes by shares must also be ordered by them, or they take turns."""

@@ -13,6 +13,7 @@ class ByPriority:
     """Within one leaf queue, by priority alone; equal ones never stop each other."""
 
     name = "priority"
+    by_wishes = False
 
     def refusal(self, taker: Taker, world: Shares) -> str:
         """Return "" if a job of lower priority runs in the taker's queue."""

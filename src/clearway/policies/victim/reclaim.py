@@ -16,6 +16,7 @@ class Reclaim:
     """
 
     name = "reclaim"
+    by_wishes = False
 
     def refusal(self, taker: Taker, world: Shares) -> str:
         """Return why the taker has no claim: its queue states no guarantee, or would pass it."""

@@ -16,6 +16,7 @@ class TimeSlice:
     """
 
     name = "time_slice"
+    by_wishes = False
 
     def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
         """Return why there are no turns: the policy gives no quantum."""
