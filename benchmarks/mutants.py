@@ -1,9 +1,10 @@
 """Faults put into `core` and `policies` on purpose, one at a time: how many of them the fast tests see.
 
 Every comparison, sum, condition, whole number and call whose answer nobody uses is a place for a fault. A fixed sample
-of them (by seed) is tried: the project is copied, one file of the copy is changed, and the fast unit and scenario tests
-run until one fails. A fault that no test sees has survived; so has one that changes nothing, which only reading tells.
-What was found is kept in `out/`, so that a run that was broken off goes on where it stood.
+of them (by seed) is tried: the project is copied, one file of the copy is changed, and of the fast unit and scenario
+tests those that go through the changed line run, the cheapest first, until one fails. A fault that no test sees has
+survived; so has one that changes nothing, which only reading tells. What was found is kept in `out/`, so that a run
+that was broken off goes on where it stood.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from benchmarks.touched import BUDGET_S, ROOMS_WATCHED, WRITTEN_TO, Touched
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -36,12 +38,12 @@ TESTS = (
     "tests/policies/test_orders.py", "tests/policies/test_causes.py", "tests/core", "tests/policies/test_scenarios.py",
     "tests/loop", "tests/testing/test_scenarios.py", "tests/policies/test_properties.py",
 )  # fmt: skip
-"""The cheapest first: most faults are seen by the first ones."""
+"""Of these a fault sees those that go through its line."""
 
 NOT_THESE = "not lies_about and not bad_systems and not same and not not_built"  # what they see, others see sooner
 EXAMPLES = "15"  # of each property; the suite itself tries more
 AT_ONCE = 2
-PATIENCE = 3  # a run that takes so many times as long as without a fault has been caught in a circle
+PATIENCE = 3  # a run that takes so many times as long as it should has been caught in a circle
 START_S = 20  # and so much more, for a machine that is busy
 MEMORY_BYTES = 4 << 30
 WITH_LESS_MEMORY = (
@@ -70,19 +72,27 @@ COUNTED: dict[type[ast.operator], type[ast.operator]] = {
 }  # fmt: skip
 
 
+class Span(NamedTuple):
+    """The lines that run when a node does: its own, and the one where its statement begins."""
+
+    line: int
+    lines: tuple[int, ...]
+    at_import: bool
+
+
 class Mutant(NamedTuple):
     """A fault: the file, the place of its node when the tree is walked, and which of the node's faults."""
 
     file: str
     node: int
     kind: str
-    line: int
+    place: Span
     says: str
 
     @property
     def name(self) -> str:
         """The fault as people read it."""
-        return f"{self.file}:{self.line} {self.says}"
+        return f"{self.file}:{self.place.line} {self.says}"
 
 
 # --- faults --------------------------------------------------------------------------------------
@@ -98,13 +108,31 @@ def every_mutant(root: Path) -> list[Mutant]:
     return found
 
 
-def _faults(tree: ast.Module) -> Iterator[tuple[int, str, int, str]]:
-    spared = _spared(tree)
+def _faults(tree: ast.Module) -> Iterator[tuple[int, str, Span, str]]:
+    spared, spans = _spared(tree), _spans(tree)
     for number, node in enumerate(ast.walk(tree)):
         if id(node) in spared:
             continue
         for kind in _kinds(node):
-            yield number, kind, getattr(node, "lineno", 0), _said(node, kind).replace("\n", " ")[:SHOWN]
+            yield number, kind, spans[id(node)], _said(node, kind).replace("\n", " ")[:SHOWN]
+
+
+def _spans(tree: ast.Module) -> dict[int, Span]:
+    found: dict[int, Span] = {}
+
+    def walk(node: ast.AST, begins: int, *, at_import: bool) -> None:
+        if isinstance(node, ast.stmt):
+            begins = node.lineno
+        first = getattr(node, "lineno", begins)
+        ends = node.test if isinstance(node, ast.If | ast.While) else node
+        last = getattr(ends, "end_lineno", None) or first
+        found[id(node)] = Span(first, tuple(sorted({begins, *range(first, last + 1)})), at_import)
+        inside = isinstance(node, ast.FunctionDef | ast.Lambda)
+        for child in ast.iter_child_nodes(node):
+            walk(child, begins, at_import=at_import and not inside)
+
+    walk(tree, 0, at_import=True)
+    return found
 
 
 def _said(node: ast.AST, kind: str) -> str:
@@ -217,25 +245,23 @@ class Copy:
         shutil.copytree(ROOT, self.root, ignore=skipped)
         (folder / "shared").symlink_to(ROOT.parent / "shared")
 
-    def holds(self, patience_s: float) -> bool:
-        """Run the tests until one fails; return whether none did. One that takes too long has failed."""
-        command = [
-            sys.executable,
-            "-c",
-            WITH_LESS_MEMORY,
-            "-x",
-            "-q",
-            "--no-header",
-            "-p",
-            "no:cacheprovider",
-            "-k",
-            NOT_THESE,
-        ]
+    def touched(self) -> Touched:
+        """Run all the tests once, and return which lines each goes through; they must hold without a fault."""
+        path = self.root.parent / "touched.json"
+        rooms = os.pathsep.join(str(self.root / "src" / "clearway" / room) for room in ROOMS)
         tests = [test for test in TESTS if (self.root / test).exists()]
+        watched = {WRITTEN_TO: str(path), ROOMS_WATCHED: rooms}
+        if not self._holds(["-p", "benchmarks.touched", "-k", NOT_THESE, *tests], 3600, watched):
+            raise SystemExit("the fast tests do not hold without a fault: nothing can be learned from them")
+        return Touched(path)
+
+    def _holds(self, args: list[str], patience_s: float, more: dict[str, str]) -> bool:
+        """Run tests until one fails; return whether none did. One that takes too long has failed."""
+        command = [sys.executable, "-c", WITH_LESS_MEMORY, "-x", "-q", "--no-header", "-p", "no:cacheprovider", *args]
         path = os.pathsep.join([str(self.root / "src"), str(self.root)])
-        env = {**os.environ, "PYTHONPATH": path, "CLEARWAY_EXAMPLES": EXAMPLES, "PYTHONDONTWRITEBYTECODE": "1"}
+        env = {**os.environ, "PYTHONPATH": path, "CLEARWAY_EXAMPLES": EXAMPLES, "PYTHONDONTWRITEBYTECODE": "1", **more}
         running = subprocess.Popen(
-            [*command, *tests], cwd=self.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            command, cwd=self.root, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
         try:
@@ -245,13 +271,15 @@ class Copy:
             running.wait()
             return False
 
-    def survives(self, mutant: Mutant, patience_s: float) -> bool:
-        """Break a file, run the tests, and mend it."""
+    def survives(self, mutant: Mutant, touched: Touched) -> bool:
+        """Break a file, run the tests that go through the place, and mend it."""
+        tests = touched.tests(mutant.file, mutant.place.lines)
+        tests = tests or (touched.tests_of(mutant.file) if mutant.place.at_import else [])
         path = self.root / mutant.file
         whole = path.read_text()
         path.write_text(broken(whole, mutant))
         try:
-            return self.holds(patience_s)
+            return not tests or self._holds(tests, BUDGET_S * PATIENCE + START_S, {})
         finally:
             path.write_text(whole)
 
@@ -266,9 +294,9 @@ def run(args: Namespace) -> dict[str, Any]:
         copies: SimpleQueue[Copy] = SimpleQueue()
         for one in made:
             copies.put(one)
-        patience_s = _usual_s(copies) * PATIENCE + START_S
+        touched = made[0].touched()
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(lambda mutant: _try(mutant, copies, kept, patience_s), chosen))
+            list(pool.map(lambda mutant: _try(mutant, copies, kept, touched), chosen))
     survivors = [mutant.name for mutant in chosen if kept.survived[kept.key(mutant)]]
     return {
         "mutants": len(chosen),
@@ -280,23 +308,12 @@ def run(args: Namespace) -> dict[str, Any]:
     }
 
 
-def _usual_s(copies: SimpleQueue[Copy]) -> float:
-    """Return how long the tests take without a fault; they must hold then."""
-    one = copies.get()
-    start = time.monotonic()
-    holds = one.holds(3600)
-    copies.put(one)
-    if not holds:
-        raise SystemExit("the fast tests do not hold without a fault: nothing can be learned from them")
-    return time.monotonic() - start
-
-
-def _try(mutant: Mutant, copies: SimpleQueue[Copy], kept: Kept, patience_s: float) -> None:
+def _try(mutant: Mutant, copies: SimpleQueue[Copy], kept: Kept, touched: Touched) -> None:
     if kept.key(mutant) in kept.survived:
         return
     one = copies.get()
     try:
-        survived = one.survives(mutant, patience_s)
+        survived = one.survives(mutant, touched)
     finally:
         copies.put(one)
     kept.add(mutant, survived=survived)
