@@ -19,7 +19,7 @@ from clearway.core import explain
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
 from clearway.core.grow import grow
-from clearway.core.hopeless import could_ever, hopeless
+from clearway.core.hopeless import hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, either, place
 from clearway.core.places import NONE
@@ -275,8 +275,8 @@ class _Cycle:
     def _failed(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
         """See why a job found no place: the fleet cannot hold it, there is no room, or others go first."""
         line = self.view.line
-        if hopeless(cls, self.view.ledger):
-            self._waits(cls, None, never=not could_ever(cls, self.view.ledger))
+        if hopeless(self.view, cls):
+            self._waits(cls, None, never=cls.never)
             line.sleep(cls, Mode.CANNOT)
             return None
         if self.promises.booked.touched(waiting) and self._only_booked(cls, waiting):

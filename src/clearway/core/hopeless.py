@@ -1,49 +1,32 @@
-"""Whether a job would find no place even if every open node were empty."""
+"""Whether a job would find no place even if every node were empty: on the open fleet, or on all nodes in good order.
+
+The search for a place itself is asked, about books without grants: whoever is told that no node can ever run it would
+not be started on an empty fleet either, and the other way round.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from msgspec.structs import replace
 
-from clearway.core.devices import fits, pick
 from clearway.core.draft import Draft
-from clearway.core.place import grant_of
+from clearway.core.line import WaitClass, Waiting
+from clearway.core.place import anywhere, place
+from clearway.core.view import View
 from clearway.model.ids import NodeId
 
 if TYPE_CHECKING:
-    from clearway.core.ledger import Ledger
-    from clearway.core.line import WaitClass
+    from clearway.model.job import JobSpec
 
 
-def hopeless(cls: WaitClass, ledger: Ledger) -> bool:
+def hopeless(view: View, cls: WaitClass) -> bool:
     """Return whether a class cannot be held by the open fleet; worked out once per class and fleet."""
-    if cls.fleet != ledger.fleet_revision:
-        cls.fleet = ledger.fleet_revision
-        cls.cannot = _alone(cls) or _no_domain(cls) or (len(cls.spec.roles) > 1 and not _together(cls, ledger))
+    if cls.fleet != view.ledger.fleet_revision:
+        cls.fleet = view.ledger.fleet_revision
+        cls.cannot = _alone(cls) or _no_domain(cls) or (len(cls.spec.roles) > 1 and not _stands(view, cls, whole=False))
+        cls.never = cls.cannot and not _stands(view, cls, whole=True)
     return cls.cannot
-
-
-def _no_domain(cls: WaitClass) -> bool:
-    """Return whether no domain that is required could hold the job even if it were empty."""
-    return cls.bound is not None and bool(cls.bound.required) and not cls.bound.usable().any()
-
-
-def could_ever(cls: WaitClass, ledger: Ledger) -> bool:
-    """Return whether nodes that are drained, quiet or lost could hold a class together with the open ones."""
-    shut = ~ledger.open[: ledger.count] | ledger.drained[: ledger.count]
-    if not any((places.admitted() & shut).any() for places in cls.places):
-        return False
-    for role, places in zip(cls.spec.roles, cls.places, strict=True):
-        mask = places.admitted()
-        for row, amount in ledger.needs_of(role.demand):
-            mask &= ledger.cap[row][: ledger.count] >= amount
-        each = np.where(mask, 1 if role.one_per_node else role.min_tasks, 0)
-        for row, amount in ledger.needs_of(role.demand):
-            each = np.minimum(each, ledger.cap[row][: ledger.count] // amount)
-        if int(each.sum()) < role.min_tasks:
-            return False
-    return True
 
 
 def _alone(cls: WaitClass) -> bool:
@@ -54,28 +37,45 @@ def _alone(cls: WaitClass) -> bool:
     return False
 
 
-def _together(cls: WaitClass, ledger: Ledger) -> bool:
-    """Return whether all roles find room side by side, placed one after the other on books without grants."""
-    empty = ledger.emptied()
-    draft = Draft(empty)
+def _no_domain(cls: WaitClass) -> bool:
+    """Return whether no domain that is required could hold the job even if it were empty."""
+    return cls.bound is not None and bool(cls.bound.required) and not cls.bound.usable().any()
+
+
+def _stands(view: View, cls: WaitClass, *, whole: bool) -> bool:
+    """Return whether the least tasks of a job find places on an empty fleet (`whole`: with all nodes in good order)."""
+    empty = _emptied(view, whole=whole)
+    spec = _least(cls.spec)
+    if not any(role.tasks for role in spec.roles):
+        return True
+    one = next(iter(cls.jobs.values()))
+    waiting = Waiting(one.candidate._replace(spec=spec), one.attempt)
+    alone = WaitClass(cls.id, spec, [empty.places_of(role.demand) for role in spec.roles], empty.bound_of(spec))
+    draft = Draft(empty.ledger)
     try:
-        return _stand(cls, empty, draft)
+        return place(empty, alone, waiting, draft, None, anywhere) is not None
     finally:
         draft.undo()
 
 
-def _stand(cls: WaitClass, empty: Ledger, draft: Draft) -> bool:
-    for number, role in enumerate(cls.spec.roles):
-        left = role.min_tasks
-        for node in cls.places[number].may.nonzero()[0].tolist():
-            while left and fits(empty, NodeId(node), role.demand):
-                devices = pick(empty, NodeId(node), role.demand) or ()
-                draft.take(grant_of(number, left, NodeId(node), devices, role.demand), role.demand)
-                left -= 1
-                if role.one_per_node:
-                    break
-            if not left:
-                break
-        if left:
-            return False
-    return True
+def _least(spec: JobSpec) -> JobSpec:
+    """Return a job that asks for its least tasks only."""
+    return replace(spec, roles=tuple(replace(role, tasks=role.min_tasks) for role in spec.roles))
+
+
+def _emptied(view: View, *, whole: bool) -> View:
+    """Return the same fleet without any grants; made once as long as the fleet stays as it is."""
+    ledger = view.ledger
+    made, found = view.emptied.get(whole, (-1, None))
+    if found is None or made != ledger.fleet_revision:
+        found = View(view.rules)
+        found.ledger.rows = ledger.rows
+        for node in range(ledger.count):
+            number = NodeId(node)
+            found.ledger.add_node(number, ledger.specs[node])
+            if not whole:
+                found.ledger.set_sick(number, ledger.sick[node])
+                found.ledger.set_drained(number, bool(ledger.drained[node]))
+                found.ledger.set_open(number, is_open=bool(ledger.open[node]))
+        view.emptied[whole] = (ledger.fleet_revision, found)
+    return found

@@ -71,7 +71,6 @@ class Ledger:
         self.gained: set[int] = set()
         self.shrunk: set[int] = set()
         self.grants = 0
-        self._empty: tuple[int, Ledger] | None = None
         self.fleet_revision = 0
         self.holdings: dict[JobId, list[Held]] = {}
         self.on_node: list[set[JobId]] = []
@@ -314,17 +313,6 @@ class Ledger:
                     self.on_node[one.grant.node].discard(job)
                 return one
         return None
-
-    def emptied(self) -> Ledger:
-        """Return books of the same fleet without any grants; made once as long as the fleet stays as it is."""
-        if self._empty is None or self._empty[0] != self.fleet_revision:
-            empty = Ledger()
-            empty.rows = self.rows
-            for node in range(self.count):
-                empty.add_node(NodeId(node), self.specs[node])
-                empty.set_sick(NodeId(node), self.sick[node])
-            self._empty = (self.fleet_revision, empty)
-        return self._empty[1]
 
     def validate(self) -> None:
         """Recompute every column from the live grants; raise LedgerError naming the first difference."""

@@ -70,8 +70,8 @@ class WaitClass:
     """
 
     __slots__ = (
-        "bound", "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "places", "pool", "reasons",
-        "shortest_us", "slot", "spec", "too_long_us",
+        "bound", "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "never", "places", "pool",
+        "reasons", "shortest_us", "slot", "spec", "too_long_us",
     )  # fmt: skip
 
     def __init__(self, number: ClassId, spec: JobSpec, places: list[Places], bound: Bound | None = None) -> None:
@@ -86,7 +86,7 @@ class WaitClass:
         self.limited_by: tuple[str, ...] = ()
         self.pool = self.slot = -1
         self.fleet = -1
-        self.cannot = False
+        self.cannot = self.never = False
 
     def at(self, position: int) -> Waiting | None:
         """Return the job at a position in the class's order, None past the end."""

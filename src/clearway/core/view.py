@@ -87,6 +87,7 @@ class View:
         self.lowest: dict[str, SortedList[int]] = {}
         self.elastic: set[JobId] = set()
         self.places: dict[Demand, Places] = {}
+        self.emptied: dict[bool, tuple[int, View]] = {}
         self.changed_limits: set[str] = set()
         self.promises_changed = False
         self.victims_changed = False
@@ -105,6 +106,7 @@ class View:
         self.rules = rules
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.places.clear()
+        self.emptied.clear()
         for cls in self.line.classes.values():
             cls.places = [self.places_of(role.demand) for role in cls.spec.roles]
             cls.bound = self.bound_of(cls.spec)
