@@ -74,6 +74,7 @@ def _job(rng: random.Random, number: int) -> JobSpec:
         time_estimate_us=rng.choice((None, 60 * SECOND_US)),
         start_deadline_us=rng.choice((None, None, 200 * SECOND_US)),
         max_retries=rng.randrange(3),
+        retry_on=rng.choice(((), ("timed_out",), ("exit 1-9", "timed_out"))),
         retry_jitter=rng.choice(("none", "full")),
     )
 

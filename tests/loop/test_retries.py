@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clearway.model import events as ev
+from clearway.model.asks import Cancel
 from clearway.model.reasons import Code, Reason
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
@@ -167,3 +168,77 @@ def test_delays_beyond_any_clock_are_capped() -> None:
     (number,) = bench.submit(spec)
     fail_again_and_again(bench, number)
     assert len(starts_s(bench)) == 201
+
+
+def ends_by_time_out(bench: Bench, number: JobId) -> None:
+    bench.up(number)
+    bench.pass_s(10)
+    bench.end(number, 143)
+
+
+def test_a_time_out_is_tried_again_only_where_it_is_named() -> None:
+    bench, number = failing(max_retries=5, time_limit_us=10 * SECOND_US)
+    ends_by_time_out(bench, number)
+    assert last_end(bench)[1].code == Code.TIME_LIMIT
+
+    bench, number = failing(max_retries=1, time_limit_us=10 * SECOND_US, retry_on=("timed_out",))
+    ends_by_time_out(bench, number)
+    assert [r.end for r in bench.all(ev.AttemptEnded)] == [End.TIMED_OUT]
+    assert bench.entry(number).not_before_us == 12 * SECOND_US
+    bench.at(12)
+    ends_by_time_out(bench, number)
+    assert last_end(bench)[1].code == Code.RETRIES_USED_UP
+    assert last_end(bench)[1].get("limit_us") == 10 * SECOND_US
+
+
+@pytest.mark.parametrize(
+    ("retry_on", "exit_code", "tries"),
+    [
+        (("exit 75",), 75, 2),
+        (("exit 75",), 76, 1),
+        (("exit 64-78",), 78, 2),
+        (("exit 64-78",), 63, 1),
+        (("failed",), 137, 2),
+        (("oom",), 137, 2),
+        (("oom",), -9, 2),
+        (("exit 137",), -9, 2),
+        (("oom",), 1, 1),
+        (("lost",), 1, 1),
+        (("timed_out", "exit 1"), 1, 2),
+    ],
+)
+def test_what_is_named_is_tried_again_and_nothing_else(retry_on: tuple[str, ...], exit_code: int, tries: int) -> None:
+    bench, number = failing(max_retries=2, retry_on=retry_on)
+    bench.end(number, exit_code)
+    bench.pass_s(10)
+    assert len(starts_s(bench)) == tries
+    if tries == 1:
+        assert last_end(bench)[1].code == Code.NOT_RETRIED
+        assert last_end(bench)[1].get("exit_code") == exit_code
+
+
+def test_a_start_that_failed_is_tried_again_where_it_is_named() -> None:
+    bench, number = failing(max_retries=1, retry_on=("start_failed",))
+    for _ in range(2):
+        bench.end(number, None, error="no such image")
+        bench.pass_s(10)
+    assert last_end(bench)[1].code == Code.RETRIES_USED_UP
+    assert last_end(bench)[1].get("error") == "no such image"
+
+
+def test_a_cancel_ends_a_job_whose_time_out_would_be_tried_again() -> None:
+    bench, number = failing(max_retries=3, time_limit_us=10 * SECOND_US, retry_on=("timed_out",))
+    bench.up(number)
+    bench.at(10)
+    bench.step(Cancel(number))
+    bench.end(number, 143)
+    assert last_end(bench)[0] == State.CANCELLED
+
+
+def test_a_cancel_changes_nothing_of_a_last_time_out() -> None:
+    bench, number = failing(max_retries=0, time_limit_us=10 * SECOND_US, retry_on=("timed_out",))
+    bench.up(number)
+    bench.at(10)
+    bench.step(Cancel(number))
+    bench.end(number, 143)
+    assert last_end(bench)[0] == State.FAILED

@@ -81,6 +81,7 @@ def specs(draw: st.DrawFn, number: int) -> JobSpec:
         deadline_us=70 * SECOND_US,
         on_deadline="stop" if draw(st.integers(0, 9)) == 0 else "report",
         max_retries=draw(st.integers(0, 2)),
+        retry_on=draw(st.sampled_from([(), (), ("timed_out",), ("exit 1", "lost"), ("failed", "timed_out")])),
         retry_jitter=draw(st.sampled_from(["none", "full"])),
         retry_window_us=30 * SECOND_US if draw(st.integers(0, 5)) == 0 else None,
         max_losses=draw(st.sampled_from([0, 10])),

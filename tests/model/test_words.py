@@ -51,6 +51,7 @@ on_deadline: stop
 preemptible: false
 checkpoint: {every: 10m, signal: SIGUSR1, grace: 60s, on_stop: true, write_time: 5s}
 max_retries: 3
+retry_on: [exit 75, timed_out]
 retry_backoff: 4s
 retry_backoff_max: 5m
 retry_jitter: full
@@ -115,6 +116,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         preemptible=False,
         checkpoint=Checkpoint(600 * SECOND, "SIGUSR1", 60 * SECOND, on_stop=True, write_time_us=5 * SECOND),
         max_retries=3,
+        retry_on=("exit 75", "timed_out"),
         retry_backoff_us=4 * SECOND,
         retry_backoff_max_us=300 * SECOND,
         retry_jitter="full",

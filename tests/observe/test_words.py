@@ -104,6 +104,14 @@ SENTENCES: list[tuple[Reason, str]] = [
         "exited with code 1; failed 4 times, which uses up its retries (max_retries 3)",
     ),
     (
+        because(Code.RETRIES_USED_UP, tries=2, max_retries=1, limit_us=10 * S),
+        "ran for its time limit of 10 s; failed 2 times, which uses up its retries (max_retries 1)",
+    ),
+    (
+        because(Code.NOT_RETRIED, exit_code=1, retry_on="exit 75, timed_out"),
+        "exited with code 1, which is not tried again (retry_on exit 75, timed_out)",
+    ),
+    (
         because(Code.LOSSES_USED_UP, losses=1, max_losses=0, node="n1"),
         "node n1 was lost; it lost its place once, more than it survives (max_losses 0)",
     ),

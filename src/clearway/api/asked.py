@@ -33,8 +33,10 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         else (_FIRST_MOMENT + timedelta(microseconds=spec.deadline_us)).isoformat(),
         "uses": list(spec.uses),
         "after": list(spec.after),
+        "retry_on": list(spec.retry_on) or None,
         "labels": dict(spec.labels),
         "checkpoint": _checkpoint(spec.checkpoint),
+        "topology": {k: x for k, x in (("require", spec.topology.require), ("prefer", spec.topology.prefer)) if x},
         **_tasks(spec.roles),
     }
 
@@ -64,6 +66,7 @@ def _demand(demand: Demand) -> dict[str, Any]:
         "nodes": dict(demand.nodes),
         "tolerates": list(demand.tolerates),
         "spot": demand.spot,
+        "inputs": [{"name": name, "size": size} for name, size in demand.inputs],
     }
 
 

@@ -78,7 +78,8 @@ def _retries(words: dict[str, Any]) -> str:
     if not words["max_retries"]:
         return ""
     first, most = _duration(words["retry_backoff"]), _duration(words["retry_backoff_max"])
-    return f"{words['max_retries']}, after {first} and then twice as long each time, up to {most}"
+    which = f" on {', '.join(words['retry_on'])}" if words["retry_on"] else ""
+    return f"{words['max_retries']}{which}, after {first} and then twice as long each time, up to {most}"
 
 
 def _duration(seconds: float) -> str:

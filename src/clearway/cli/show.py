@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import Any
 
 import click
@@ -51,6 +52,7 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("why", row["reason"]["text"] if row["reason"] else ""),
         ("expected", shown.expected(row.get("expected")).removeprefix("expected ")),
         ("exit code", _exit_code(row["exit_code"])),
+        ("ended before", _ends(row["attempts"])),
         ("command", _command(row["command"])),
         ("in", row["command"]["workdir"] if row["command"] else ""),
         *(asked(row["words"]) if row["words"] else [("asks for", _asked(row))]),
@@ -68,6 +70,12 @@ def _exit_code(code: int | None) -> str:
     if code is None:
         return ""
     return str(code) if code >= 0 else f"none: {shown.ending(code)}"
+
+
+def _ends(attempts: list[dict[str, Any]]) -> str:
+    """Return how often the attempts of a job that was tried again ended in each way: `2 failed, 1 preempted`."""
+    ends = Counter(attempt["end"].replace("_", " ") for attempt in attempts if attempt["end"])
+    return ", ".join(f"{n} {end}" for end, n in ends.items()) if len(attempts) > 1 else ""
 
 
 def _command(command_words: dict[str, Any] | None) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.loop import bookings, verbs
-from clearway.loop.endings import FINAL, finish
+from clearway.loop.endings import finish
+from clearway.loop.retries import for_good
 from clearway.loop.verbs import find
 from clearway.model import asks
 from clearway.model import events as ev
@@ -173,7 +174,7 @@ def _refuse_circles(new: dict[JobId, JobSpec], bound: dict[JobId, tuple[JobId, .
 
 def _cancel(world: World, ask: asks.Cancel) -> None:
     entry = find(world, ask.job)
-    if entry is None or (entry.intent is not None and entry.intent.end in FINAL):
+    if entry is None or for_good(entry):
         return
     world.emit(ev.CancelAsked(world.now_us, ask.job, ask.by))
     cause = because(Code.CANCELLED, by=ask.by)

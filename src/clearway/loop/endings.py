@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from clearway.loop import verbs
+from clearway.loop import retries, verbs
+from clearway.loop.entry import OWN_FAILURES
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
 from clearway.model.ids import JobId
@@ -15,11 +16,6 @@ from clearway.model.states import End, State
 if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
-
-FINAL = frozenset({End.SUCCEEDED, End.CANCELLED, End.TIMED_OUT})
-"""Ends of an attempt after which its job has no other."""
-
-MOST_DOUBLINGS = 60  # beyond this any delay is at its cap; keeps the shift small
 
 
 def task_ended(world: World, entry: JobEntry, key: tuple[int, int]) -> None:
@@ -54,10 +50,8 @@ def conclude(world: World, entry: JobEntry) -> None:
         finish(world, entry, State.SUCCEEDED, None)
     elif end == End.CANCELLED:
         finish(world, entry, State.CANCELLED, cause)
-    elif end == End.TIMED_OUT:
-        finish(world, entry, State.FAILED, cause)
-    elif end == End.FAILED:
-        _retry(world, entry, cause)
+    elif end in OWN_FAILURES:
+        _retry(world, entry, end, cause)
     elif end == End.PREEMPTED:
         _requeue(world, entry, world.now_us, cause)
     elif entry.losses > entry.spec.max_losses:
@@ -92,47 +86,17 @@ def _wait_on(world: World, waiting: list[JobEntry]) -> None:
             world.wait_for(entry)
 
 
-def _retry(world: World, entry: JobEntry, cause: Reason) -> None:
-    spec = entry.spec
-    if cause.code == Code.START_FAILED:
-        finish(world, entry, State.FAILED, cause)
-        return
-    if entry.retries > spec.max_retries:
-        code = cause.get("exit_code", 0)
-        reason = because(Code.RETRIES_USED_UP, tries=entry.retries, max_retries=spec.max_retries, exit_code=code)
-        finish(world, entry, State.FAILED, reason)
-        return
-    moment = world.now_us + retry_delay_us(entry, world.state.seed)
-    window = _window_end(entry)
-    if window is not None and moment > window:
-        finish(world, entry, State.FAILED, because(Code.RETRY_WINDOW, window_us=spec.retry_window_us or 0))
-        return
-    _requeue(world, entry, moment, cause)
-
-
-def retry_delay_us(entry: JobEntry, seed: int) -> int:
-    """Return the delay before the next retry: doubled each time, capped, with full jitter on request."""
-    spec = entry.spec
-    doublings = min(max(entry.retries - 1, 0), MOST_DOUBLINGS)
-    delay = min(spec.retry_backoff_us << doublings, spec.retry_backoff_max_us)
-    return delay if spec.retry_jitter == "none" else _mix(seed, entry.id, entry.attempt) % (delay + 1)
-
-
-def _mix(*numbers: int) -> int:
-    """Return 64 well-mixed bits of some numbers (splitmix64; Steele, Lea, Flood 2014), the same on every machine."""
-    mask, state = (1 << 64) - 1, 0
-    for number in numbers:
-        state = (state + number + 0x9E3779B97F4A7C15) & mask
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
-        state ^= state >> 31
-    return state
-
-
-def _window_end(entry: JobEntry) -> int | None:
-    if entry.spec.retry_window_us is None or entry.first_started_us is None:
-        return None
-    return entry.first_started_us + entry.spec.retry_window_us
+def _retry(world: World, entry: JobEntry, end: End, cause: Reason) -> None:
+    """Try a job again that failed by itself, after its delay, or say why it has failed for good."""
+    over = retries.used_up(entry, end, cause)
+    moment = world.now_us + retries.delay_us(entry, world.state.seed)
+    window = retries.window_end_us(entry)
+    if over is None and window is not None and moment > window:
+        over = because(Code.RETRY_WINDOW, window_us=entry.spec.retry_window_us or 0)
+    if over is not None:
+        finish(world, entry, State.FAILED, over)
+    else:
+        _requeue(world, entry, moment, cause)
 
 
 def _requeue(world: World, entry: JobEntry, moment_us: int, cause: Reason) -> None:
@@ -175,5 +139,5 @@ def _stop_or_end(world: World, entry: JobEntry, cause: Reason) -> None:
     """Let a job end as failed for good; one that is being stopped to be tried again is not tried again."""
     if entry.state == State.PENDING:
         finish(world, entry, State.FAILED, cause)
-    elif entry.intent is None or entry.intent.end not in FINAL:
+    elif not retries.for_good(entry):
         world.stop(entry, End.TIMED_OUT, cause)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearway.model.states import State
+from clearway.model.states import End, State
 
 if TYPE_CHECKING:
     from clearway.model.events import Grant, Stopping
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from clearway.model.reasons import Reason
 
 TaskKey = tuple[int, int]  # role, index
+
+OWN_FAILURES = frozenset({End.FAILED, End.TIMED_OUT})
+"""Ends that count against `max_retries`."""
 
 
 class JobEntry:

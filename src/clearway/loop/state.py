@@ -12,7 +12,7 @@ from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View
 from clearway.loop import changes
-from clearway.loop.entry import JobEntry
+from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.past import Past
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
@@ -406,7 +406,7 @@ class WorldState:
         for key in list(entry.held):
             self._free(entry, key, record.at_us)
         self._count_service(entry, record)
-        if record.end == End.FAILED:
+        if record.end in OWN_FAILURES:
             entry.retries += 1
         elif record.end == End.PREEMPTED:
             entry.preempted_us = record.at_us

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clearway.loop.retries import waits_again
 from clearway.model import asks
 from clearway.model import events as ev
 from clearway.model.errors import ConflictError, InputError, NotFoundError
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
-
-WAITS_AGAIN = frozenset({End.PREEMPTED, End.EVICTED, End.LOST})
-"""Ends after which a job waits again by itself."""
 
 CHANGES: dict[str, Callable[[JobSpec, asks.Change], JobSpec]] = {
     "priority": lambda spec, ask: replace(spec, priority=ask.priority),
@@ -95,8 +93,8 @@ def requeue(world: World, ask: asks.Requeue) -> None:
     entry = _alive(world, ask.job, "requeued")
     if entry.state == State.PENDING:
         raise ConflictError(f"job {ask.job} waits already: only a running job can be requeued")
-    if entry.intent is not None and entry.intent.end not in WAITS_AGAIN:
-        raise ConflictError(f"job {ask.job} is being stopped already, for good")
+    if entry.intent is not None and not waits_again(entry):
+        raise ConflictError(f"job {ask.job} is being stopped already: {entry.intent.end}")
     if ask.hold:
         hold(world, asks.Hold(ask.job, ask.by))
     if entry.intent is not None:

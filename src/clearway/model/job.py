@@ -103,6 +103,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     preemptible: bool = True
     checkpoint: Checkpoint = Checkpoint()
     max_retries: int = 0
+    retry_on: tuple[str, ...] = ()
     retry_backoff_us: int = 2 * SECOND_US
     retry_backoff_max_us: int = 300 * SECOND_US
     retry_jitter: str = "none"

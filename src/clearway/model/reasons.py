@@ -42,6 +42,7 @@ class Code(StrEnum):
     START_FAILED = "start-failed"
     EXIT_UNKNOWN = "exit-unknown"
     RETRIES_USED_UP = "retries-used-up"
+    NOT_RETRIED = "not-retried"
     LOSSES_USED_UP = "losses-used-up"
     RETRY_WINDOW = "retry-window"
     DEPENDENCY = "dependency"

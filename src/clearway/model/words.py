@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from clearway.model import values as v
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.job import LEVELS, WHOLE, Checkpoint, Demand, JobSpec, Pin, Role, Topology
+from clearway.model.retry_words import read_retry_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -192,6 +193,9 @@ JOB_WORDS: dict[str, Word] = {
     "preemptible": Word(v.flag, "flag", "whether it may be stopped for another's sake"),
     "checkpoint": Word(_checkpoint, "nested", "how it saves its work"),
     "max_retries": Word(v.count, "number", "new attempts after own failures"),
+    "retry_on": Word(
+        read_retry_on, "names", "which of its failures are tried again: exit 75, exit 64-78, timed_out, .."
+    ),
     "retry_backoff": Word(v.duration, "text", "delay before a retry; doubles each time"),
     "retry_backoff_max": Word(v.duration, "text", "longest delay before a retry"),
     "retry_jitter": Word(_jitter, "text", "none, or full: a random part of the delay"),
@@ -202,7 +206,7 @@ JOB_WORDS: dict[str, Word] = {
     "tenant": Word(v.name, "text", "who pays for it"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
-LATER = frozenset({"colocate", "secrets", "retry_on", "speedup", "array", "max_cost"})
+LATER = frozenset({"colocate", "secrets", "speedup", "array", "max_cost"})
 """Words of SPEC that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
@@ -287,7 +291,7 @@ def _build(given: dict[str, Any]) -> JobSpec:
 # fmt: off
 _SAME = (
     "name", "queue", "priority", "workdir", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
-    "max_retries", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
+    "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
     "topology",
 )
 _TIMED = (

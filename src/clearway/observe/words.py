@@ -339,10 +339,20 @@ def _exit_unknown(_: Facts) -> str:
 
 def _retries_used_up(f: Facts) -> str:
     tries, most = f.number("tries"), f.number("max_retries")
-    code = f"{_ending(f.number('exit_code'))}; " if f.has("exit_code") else ""
+    code = f"{_failure(f)}; " if f.has("exit_code") or f.has("limit_us") or f.has("error") else ""
     if not most:
         return f"{code}failed, and has no retries (max_retries 0)"
     return f"{code}failed {_times(tries)}, which uses up its retries (max_retries {most})"
+
+
+def _failure(f: Facts) -> str:
+    if f.has("limit_us"):
+        return _time_limit(f)
+    return _start_failed(f) if f.has("error") else _ending(f.number("exit_code"))
+
+
+def _not_retried(f: Facts) -> str:
+    return f"{_ending(f.number('exit_code'))}, which is not tried again (retry_on {f.name('retry_on')})"
 
 
 def _losses_used_up(f: Facts) -> str:
@@ -395,6 +405,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.START_FAILED: _start_failed,
     Code.EXIT_UNKNOWN: _exit_unknown,
     Code.RETRIES_USED_UP: _retries_used_up,
+    Code.NOT_RETRIED: _not_retried,
     Code.LOSSES_USED_UP: _losses_used_up,
     Code.RETRY_WINDOW: _retry_window,
     Code.DEPENDENCY: _dependency,

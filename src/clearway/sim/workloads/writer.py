@@ -56,7 +56,7 @@ def words_of(arrival: Arrival) -> dict[str, Any]:
     words |= _changed(spec, _SAME)
     if spec.queue != "default":
         words["queue"] = spec.queue
-    words |= {word: list(getattr(spec, word)) for word in ("uses", "after") if getattr(spec, word)}
+    words |= {word: list(getattr(spec, word)) for word in ("uses", "after", "retry_on") if getattr(spec, word)}
     if spec.labels:
         words["labels"] = dict(spec.labels)
     for word in ("time_limit", "time_estimate", "start_deadline"):
