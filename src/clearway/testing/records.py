@@ -23,10 +23,9 @@ def full_job() -> JobSpec:
         queue="research", priority=-5, run=("python", "train.py", "--x=1"), shell=True,
         workdir="/home/a b", env=(("A", "1"), ("\u00c4", "line\nbreak")), uses=("database",), after=("prepare",),
         time_limit_us=1, time_estimate_us=2, start_deadline_us=3, deadline_us=4, on_deadline="stop", preemptible=False,
-        checkpoint=Checkpoint(5, "SIGUSR1", 6, on_stop=True, write_time_us=7), max_retries=3,
-        retry_on=("exit 75", "timed_out"), retry_backoff_us=8, retry_backoff_max_us=9,
-        retry_jitter="full", retry_window_us=10, max_losses=11, idempotency_key="k1", user="u", tenant="t",
-        labels=(("l", "v"),), pin=Pin("n1", (0, 1)),
+        checkpoint=Checkpoint(5, "SIGUSR1", 6, on_stop=True, write_time_us=7), max_retries=3, retry_backoff_us=8,
+        retry_backoff_max_us=9, retry_jitter="full", retry_window_us=10, max_losses=11, idempotency_key="k1", user="u",
+        tenant="t", labels=(("l", "v"),), pin=Pin("n1", (0, 1)),
     )  # fmt: skip
 
 
