@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.engines.local import stopping
+from clearway.engines.local.groups import Groups
 from clearway.engines.local.procs import Proc
 from clearway.engines.local.stopping import EMPTY_LOOKS, Stopping
 from clearway.engines.local.tasks import Phase, Task
@@ -24,7 +25,7 @@ class MadeUp(Trees):
     """Shows what it is told to."""
 
     def __init__(self) -> None:
-        super().__init__("made-up")
+        super().__init__("made-up", Groups("made-up", "/nowhere"))
         self.shown: list[Proc] = []
         self.looks = 0
 

@@ -191,12 +191,14 @@ class TaskStarted(_Record, frozen=True, tag=True):
 class TaskEnded(_Record, frozen=True, tag=True):
     """A task and all its processes are gone, its grant is free.
 
-    `exit_code` is None where nobody saw it end; `error` says why it could not start.
+    `exit_code` is None where nobody saw it end; `error` says why it could not start; `oom`: the system killed
+    something of it because it had used up its memory.
     """
 
     task: TaskRef
     exit_code: int | None = None
     error: str = ""
+    oom: bool = False
 
 
 class ControllerStarted(_Record, frozen=True, tag=True):

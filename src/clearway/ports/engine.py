@@ -22,11 +22,15 @@ class TaskIsUp(msgspec.Struct, frozen=True, tag=True):
 
 
 class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
-    """A task and all its processes are gone. `exit_code` None: nobody saw the end. `error`: why it never ran."""
+    """A task and all its processes are gone. `exit_code` None: nobody saw the end. `error`: why it never ran.
+
+    `oom`: the system killed something of it because it had used up its memory, where the engine can tell.
+    """
 
     task: TaskRef
     exit_code: int | None = None
     error: str = ""
+    oom: bool = False
 
 
 class NodeIsUp(msgspec.Struct, frozen=True, tag=True):

@@ -8,7 +8,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
-from clearway.engines.local import orders, paths
+from clearway.engines.local import groups, orders, paths
 from clearway.engines.local.link import Link
 from clearway.engines.local.wire import PROTOCOL
 from clearway.model.actions import Halt, Launch, Pause
@@ -63,6 +63,8 @@ class LocalEngine:
         self._pauses: dict[TaskRef, Message] = {}
         self._reports: deque[Report] = deque()
         self._opened = False
+        self._groups: frozenset[str] = frozenset()
+        self._refused = ""
         self._quiet_told_at: float | None = None
         self._pinged_at = 0.0
         self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -75,12 +77,18 @@ class LocalEngine:
     def enforced(self) -> dict[str, str]:
         """Return what this engine does about each thing that a job can ask for, in a sentence each."""
         devices = "shown to the task through CUDA_VISIBLE_DEVICES; a task that ignores it is not held back"
+        counted = "counted when placing; a task may use more"
+        why = f" ({self._refused})" if self._refused else ""
+        cpus = "a control group: where CPUs are short each task gets its part; what is idle anyone may use"
+        memory = "a control group: a task that asked for memory and uses more is killed by the system"
+        tree = "the whole process tree, also what left its session; SIGKILL after the grace"
+        certain = tree + "; certain, by its control group"
         return {
             "gpus": "only counted: these devices were declared, not found" if self._node.counted_only else devices,
-            "cpus": "counted when placing; a task may use more",
-            "memory": "counted when placing; a task may use more",
-            "disk": "counted when placing; a task may use more",
-            "stop": "the whole process tree, also what left its session; SIGKILL after the grace",
+            "cpus": cpus if groups.CPU in self._groups else counted + why,
+            "memory": memory if groups.MEMORY in self._groups else counted + why,
+            "disk": counted,
+            "stop": certain if groups.MEMBERS in self._groups else tree + why,
         }
 
     # --- the port --------------------------------------------------------------------------------
@@ -93,7 +101,7 @@ class LocalEngine:
             for message in self._link.turn():
                 if message["is"] == "here":
                     self._opened = True
-                    self.trouble = message["trouble"]
+                    self._meet(message)
                     return Inventory((self._up(message),), tuple(_gone(m) for m in message["gone"]))
             if time.monotonic() > until:
                 place = str(self.home / paths.RUNNER)
@@ -182,9 +190,13 @@ class LocalEngine:
         elif said == "here":
             self._meet_again(message)
 
+    def _meet(self, here: Message) -> None:
+        self.trouble = here["trouble"]
+        self._groups, self._refused = frozenset(here.get("groups", ())), here.get("refused", "")
+
     def _meet_again(self, here: Message) -> None:
         """Hear what ended from a runner that answers again, this or another one, and tell it what is still to do."""
-        self.trouble = here["trouble"]
+        self._meet(here)
         for message in here["gone"]:
             self._report_gone(_gone(message))
         self._quiet_told_at = None
@@ -215,4 +227,4 @@ class LocalEngine:
 
 
 def _gone(message: Message) -> TaskIsGone:
-    return TaskIsGone(orders.task_of(message["task"]), message["code"], message["error"])
+    return TaskIsGone(orders.task_of(message["task"]), message["code"], message["error"], message.get("oom", False))

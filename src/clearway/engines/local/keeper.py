@@ -57,6 +57,7 @@ class Keeper:
         self.tasks = memory.tasks
         self.trouble = memory.trouble
         self._memory, self._settings, self._selector, self._say = memory, settings, selector, say
+        self._groups = trees.groups
         self._stopping = Stopping(trees, self._tree_is_gone)
         self._live: dict[str, Task] = {}
         self._queue: list[Task] = []
@@ -65,11 +66,12 @@ class Keeper:
         self._uncollected: dict[str, float] = {}
         self._write_again_at = 0.0
         self._gate: tuple[int, ...] = ()
-        self._cannot_write = self._cannot_fork = ""
+        self._cannot_write = self._cannot_fork = self._cannot_group = ""
         self._fork_again_at = self._short_since = 0.0
         for task in list(self.tasks.values()):
             if task.live:
                 self._adopt(task)
+        self._groups.sweep(self._live)
 
     @property
     def live(self) -> list[str]:
@@ -181,7 +183,9 @@ class Keeper:
             self._queue, self._cannot_fork = [], ""
 
     def _fork(self, task: Task) -> None:
-        task.pid, task.told = spawn.fork(task.order or {}, self._gate, self._settings)
+        order = task.order or {}
+        order["groups"] = self._grouped(task)
+        task.pid, task.told = spawn.fork(order, self._gate, self._settings)
         task.mine, task.order, task.phase = True, None, Phase.LAUNCHING
         self._mains[task.pid] = self._live[task.key] = task
         try:
@@ -190,6 +194,15 @@ class Keeper:
             task.error = f"its start time cannot be read: {error.strerror}"
             os.kill(task.pid, signal.SIGKILL)  # it still waits at the gate
         self._selector.register(task.told, selectors.EVENT_READ, lambda: self._hear_child(task))
+
+    def _grouped(self, task: Task) -> list[str]:
+        """Return the files by which a task's process enters its groups; a task without a group runs all the same."""
+        order = task.order or {}
+        try:
+            return self._groups.make(task.key, order.get("memory", 0), order.get("cpus", 0))
+        except OSError as error:
+            self._cannot_group = f"task {task.key} runs without a control group: {error.strerror}"
+            return []
 
     def _remember(self, now: float, forked: list[Task]) -> None:
         """Make everything durable with one sync, then let the new children through the gate."""
@@ -213,7 +226,13 @@ class Keeper:
             self._close_gate()
 
     def _mind_trouble(self) -> None:
-        troubles = (self._memory.trouble, self._cannot_write, self._cannot_fork, self._stopping.trouble())
+        troubles = (
+            self._memory.trouble,
+            self._cannot_write,
+            self._cannot_fork,
+            self._cannot_group,
+            self._stopping.trouble(),
+        )
         text = "; ".join(filter(None, troubles))
         if text != self.trouble:
             self.trouble = text
@@ -260,7 +279,7 @@ class Keeper:
         if task.error:
             self._over(task, error=task.error)
             return
-        task.code, task.phase = code, Phase.ENDING
+        task.code, task.phase, task.sought = code, Phase.ENDING, True
         self._memory.exited(task)
         self._stopping.look_soon()
 
@@ -270,6 +289,8 @@ class Keeper:
     def _over(self, task: Task, code: int | None = None, error: str = "") -> None:
         task.phase, task.code, task.error, task.order = Phase.GONE, code, error, None
         task.known = frozenset()
+        task.oom = self._groups.ran_out_of_memory(task.key)
+        self._groups.remove(task.key)
         self._live.pop(task.key, None)
         self._memory.gone(task)
         self._to_say.append(task.gone())

@@ -40,10 +40,12 @@ class Memory:
             same = line[4] == self._boot
             task.phase = Phase.UP if same else Phase.ENDING
             task.start = task.start if same else 0
+            task.sought = not same
         elif kind == "exit":
-            task.phase, task.code = Phase.ENDING, _code(line[2])
+            task.phase, task.code, task.sought = Phase.ENDING, _code(line[2]), True
         elif kind == "gone":
             task.phase, task.code, task.error = Phase.GONE, _code(line[2]), str(line[3])
+            task.oom = bool(line[4:] and line[4])
 
     def started(self, tasks: list[Task]) -> None:
         """Add the lines of tasks that wait at the gate."""
@@ -56,7 +58,7 @@ class Memory:
 
     def gone(self, task: Task) -> None:
         """Add the line for the end of a task."""
-        self.records.add("gone", task.key, task.code, task.error)
+        self.records.add("gone", task.key, task.code, task.error, int(task.oom))
 
     def acknowledge(self, keys: list[str]) -> None:
         """Add the lines for ends that the controller has in its journal, and forget the oldest of them."""
@@ -85,7 +87,7 @@ class Memory:
             if task.phase is Phase.ENDING:
                 yield ["exit", task.key, task.code]
             if task.phase is Phase.GONE:
-                yield ["gone", task.key, task.code, task.error]
+                yield ["gone", task.key, task.code, task.error, int(task.oom)]
             if task.acked:
                 yield ["ack", task.key]
 

@@ -27,7 +27,7 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
     `workdir` is where a job runs that names none, and what a relative one is relative to. `devices` are the names of
     the devices for CUDA_VISIBLE_DEVICES, by number; where there is none the number itself.
     """
-    spec = launch.spec
+    spec, demand = launch.spec, launch.spec.roles[launch.grant.role].demand
     return {
         "do": "launch",
         "task": key_of(launch.task),
@@ -35,6 +35,8 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
         "shell": spec.shell,
         "cwd": str(workdir / spec.workdir),
         "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices)},
+        "memory": demand.memory,
+        "cpus": demand.cpus,
         "stdout": str(log_path(home, launch.task, "stdout")),
         "stderr": str(log_path(home, launch.task, "stderr")),
     }

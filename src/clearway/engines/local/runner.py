@@ -16,6 +16,7 @@ import sys
 import time
 
 from clearway.engines.local import paths, spawn
+from clearway.engines.local.groups import CPU, MEMBERS, MEMORY, Groups
 from clearway.engines.local.keeper import Keeper
 from clearway.engines.local.line import Line
 from clearway.engines.local.memory import Memory
@@ -53,7 +54,9 @@ class Runner:
         settings = spawn.Settings(_name(folder))
         records = Records(os.path.join(folder, paths.RECORDS))  # noqa: PTH118  pathlib costs 2 MB
         self._memory = Memory(records)
-        self._keeper = Keeper(self._memory, Trees(settings.ticket_prefix), settings, self._selector, self._say)
+        self._groups = Groups(settings.ticket_prefix)
+        trees = Trees(settings.ticket_prefix, self._groups)
+        self._keeper = Keeper(self._memory, trees, settings, self._selector, self._say)
         self._does: dict[str, Callable[[Message], None]] = {
             "hello": self._hello,
             "launch": self._keeper.launch,
@@ -88,6 +91,7 @@ class Runner:
                 _note(f"unforeseen: {type(error).__name__}: {error}")
                 time.sleep(PAUSE_AFTER_DEFECT_S)
         self._listener.close()
+        self._groups.leave()
         try:
             self._memory.records.sync()
         except OSError as error:  # acknowledgements: without them a few ends are told once more
@@ -178,7 +182,9 @@ class Runner:
     def _hello(self, message: Message) -> None:
         del message
         keeper = self._keeper
+        held = [part for part in (MEMBERS, MEMORY, CPU) if self._groups.has(part)]
         me = {"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "trouble": keeper.trouble}
+        me |= {"groups": held, "refused": self._groups.refused}
         self._say({**me, "live": keeper.live, "gone": [task.gone() for task in keeper.unacknowledged]})
 
     def _bye(self, message: Message) -> None:

@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 
+from clearway.engines.local import groups
 from clearway.engines.local.procs import TICKET
 
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
@@ -112,6 +113,10 @@ def _own_signals() -> None:
 
 
 def _prepare(order: dict[str, Any], settings: Settings) -> None:
+    try:
+        groups.enter(order["groups"])
+    except OSError as error:
+        raise _CannotStartError(f"its control group cannot be entered: {error.strerror}") from None
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(_log(order["stdout"]), 1)
     os.dup2(_log(order["stderr"]), 2)

@@ -53,6 +53,7 @@ class Stopping:
 
     def ask(self, task: Task, number: int, grace_s: float) -> None:
         """Signal a task's tree at the next turn, and kill what is left after `grace_s`. Asking again delays nothing."""
+        task.sought = True
         kill_at = time.monotonic() + grace_s
         task.kill_at = kill_at if task.kill_at is None else min(task.kill_at, kill_at)
         if task.asked_signal != number:
@@ -62,6 +63,7 @@ class Stopping:
 
     def pause(self, task: Task) -> None:
         """Make a task's tree stand still or go on, as it says, at the next turn."""
+        task.sought = True
         self._to_pause.append(task)
 
     def trouble(self) -> str:
@@ -142,6 +144,8 @@ class Stopping:
     def _until_steady(self, live: list[Task], task: Task, number: int) -> None:
         """Signal the tree, and what was forked meanwhile, until a look shows nothing new."""
         done: set[tuple[int, int]] = set()
+        if number == signal.SIGKILL:
+            self._trees.groups.kill(task.key)
         for _ in range(PASSES):
             fresh = [p for p in self._trees.look(live).get(task.key, []) if (p.pid, p.start) not in done]
             if not fresh:

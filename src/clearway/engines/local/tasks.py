@@ -23,8 +23,8 @@ class Task:
     """One task of one attempt. `mine`: this runner forked it, and so learns its exit code from the system."""
 
     __slots__ = (
-        "acked", "asked_signal", "code", "empty_looks", "error", "key", "kill_at", "known", "mine", "order", "paused",
-        "phase", "pid", "pidfd", "start", "told",
+        "acked", "asked_signal", "code", "empty_looks", "error", "key", "kill_at", "known", "mine", "oom", "order",
+        "paused", "phase", "pid", "pidfd", "sought", "start", "told",
     )  # fmt: skip
 
     def __init__(self, key: str, order: dict[str, Any] | None = None) -> None:
@@ -36,9 +36,13 @@ class Task:
         self.mine = False
         self.code: int | None = None
         self.error = ""
+        self.oom = False
+        """Whether the system killed something of it because it had used up its memory."""
         self.acked = False
         self.paused = False
         self.asked_signal = 0
+        self.sought = False
+        """Whether each of its processes is to be found: it ends, or something is to be done to all of them."""
         self.kill_at: float | None = None
         self.empty_looks = 0
         """How often nothing of it was found after its main process ended."""
@@ -56,4 +60,4 @@ class Task:
 
     def gone(self) -> dict[str, Any]:
         """Return the message that says that it is gone."""
-        return {"is": "gone", "task": self.key, "code": self.code, "error": self.error}
+        return {"is": "gone", "task": self.key, "code": self.code, "error": self.error, "oom": self.oom}

@@ -1,9 +1,10 @@
 """Which process belongs to which task.
 
-A process is a task's when it is its main process, in the main process's session, a descendant of such a one, was
-once seen as such, or carries the task's ticket in its environment. The runner adopts what loses its parents, so
-nothing it forked can get out of sight. What shows none of these marks (it left its session, dropped its
-environment and lost its parents between two looks) belongs to a task only when no other task can have made it.
+A process is a task's when it is in the task's control group (where there are any), is its main process, in the main
+process's session, a descendant of such a one, was once seen as such, or carries the task's ticket in its environment.
+The runner adopts what loses its parents, so nothing it forked can get out of sight. What shows none of these marks
+(without control groups: it left its session, dropped its environment and lost its parents between two looks) belongs
+to a task only when no other task can have made it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from clearway.engines.local.groups import Groups
     from clearway.engines.local.procs import Proc
     from clearway.engines.local.tasks import Task
 
@@ -25,8 +27,8 @@ Owners = dict[int, str]
 class Trees:
     """Looks at all processes and tells them apart. `prefix` begins the ticket of each task of this runner."""
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    def __init__(self, prefix: str, groups: Groups) -> None:
+        self._prefix, self.groups = prefix, groups
         self._me = os.getpid()
         self.steady = True
         """Whether the last look missed nothing. Numbers are listed first and read then: an orphan that forked and died
@@ -39,7 +41,7 @@ class Trees:
         mains = {task.pid for task in tasks}
         self.steady = not any(p.dead and p.parent == self._me and p.pid not in mains for p in every.values())
         table = {pid: proc for pid, proc in every.items() if not proc.dead}
-        owners = self._marked(table, tasks)
+        owners = {**self._marked(table, tasks), **self._grouped(every, tasks)}
         _inherit(table, owners, self._me)
         if self._by_ticket(table, owners, tasks) + self._by_exclusion(table, owners, tasks):
             _inherit(table, owners, self._me)
@@ -58,6 +60,17 @@ class Trees:
                 if pid in table and table[pid].start == start:
                     owners[pid] = task.key
         return owners
+
+    def _grouped(self, every: dict[int, Proc], tasks: Collection[Task]) -> Owners:
+        """Return what is in the tasks' groups; one that was forked since the processes were listed is a missed one."""
+        found: Owners = {}
+        for task in [task for task in tasks if task.sought]:
+            for pid in self.groups.members(task.key):
+                if pid not in every:
+                    self.steady = False
+                elif not every[pid].dead:
+                    found[pid] = task.key
+        return found
 
     def _by_ticket(self, table: dict[int, Proc], owners: Owners, tasks: Collection[Task]) -> int:
         keys = {task.key for task in tasks}
