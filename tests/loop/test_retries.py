@@ -11,6 +11,8 @@ from clearway.model.asks import Cancel
 from clearway.model.reasons import Code, Reason
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
+from clearway.observe.words import sentence
+from clearway.ports.engine import TaskIsGone
 from clearway.testing.builders import Bench, job, node
 
 if TYPE_CHECKING:
@@ -242,3 +244,19 @@ def test_a_cancel_changes_nothing_of_a_last_time_out() -> None:
     bench.step(Cancel(number))
     bench.end(number, 143)
     assert last_end(bench)[0] == State.FAILED
+
+
+def test_an_end_for_lack_of_memory_is_told_by_the_engine_and_not_by_the_exit_code() -> None:
+    bench, number = failing(max_retries=1, retry_on=("oom",), retry_backoff_us=0)
+    bench.step(*(TaskIsGone(task, 1, oom=True) for task in bench.tasks(number)))
+    assert len(starts_s(bench)) == 2
+    bench.step(*(TaskIsGone(task, 1, oom=True) for task in bench.tasks(number)))
+    assert last_end(bench)[1].code == Code.RETRIES_USED_UP
+    assert "ran out of memory" in sentence(last_end(bench)[1])
+
+
+def test_memory_that_ran_out_in_one_attempt_says_nothing_of_the_next() -> None:
+    bench, number = failing(max_retries=2, retry_on=("oom",), retry_backoff_us=0)
+    bench.step(*(TaskIsGone(task, 1, oom=True) for task in bench.tasks(number)))
+    bench.end(number, 1)
+    assert last_end(bench)[1].code == Code.NOT_RETRIED

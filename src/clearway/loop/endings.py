@@ -38,7 +38,7 @@ def _own_end(entry: JobEntry) -> tuple[End, Reason]:
     known = [code for code in codes if code is not None]
     if not known:
         return End.LOST, because(Code.EXIT_UNKNOWN)
-    return End.FAILED, because(Code.EXITED, exit_code=known[0])
+    return End.FAILED, because(Code.EXITED, exit_code=known[0], **({"oom": 1} if entry.oom else {}))
 
 
 def conclude(world: World, entry: JobEntry) -> None:

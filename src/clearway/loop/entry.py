@@ -22,10 +22,40 @@ class JobEntry:
     """A job that is not over, or one that just ended. Changed only by applying records."""
 
     __slots__ = (
-        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
-        "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
-        "not_before_us", "paused_us", "preempted_us", "reason", "reasons", "retries", "served_us", "spec",
-        "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "yielded_to",
+        "after",
+        "attained",
+        "attempt",
+        "cls",
+        "ended_us",
+        "errors",
+        "exit_codes",
+        "first_started_us",
+        "grants",
+        "heir",
+        "held",
+        "holder",
+        "id",
+        "intent",
+        "kept_us",
+        "leaving",
+        "losses",
+        "lost_on",
+        "not_before_us",
+        "oom",
+        "paused_us",
+        "preempted_us",
+        "reason",
+        "reasons",
+        "retries",
+        "served_us",
+        "spec",
+        "started_us",
+        "state",
+        "stood_still",
+        "stood_still_us",
+        "submitted_us",
+        "up",
+        "yielded_to",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -59,6 +89,7 @@ class JobEntry:
         self.leaving: set[TaskKey] = set()
         self.exit_codes: dict[TaskKey, int | None] = {}
         self.errors: list[str] = []
+        self.oom = False
         self.intent: Stopping | None = None
         self.lost_on = ""
         self.paused_us: int | None = None

@@ -24,7 +24,7 @@ def used_up(entry: JobEntry, end: End, cause: Reason) -> Reason | None:
         return cause
     if entry.retries <= spec.max_retries:
         return None
-    told = {key: value for key, value in cause.facts if key in ("exit_code", "limit_us", "error")}
+    told = {key: value for key, value in cause.facts if key in ("exit_code", "oom", "limit_us", "error")}
     return because(Code.RETRIES_USED_UP, tries=entry.retries, max_retries=spec.max_retries, **told)
 
 

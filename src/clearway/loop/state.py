@@ -309,6 +309,7 @@ class WorldState:
             self._left(entry, key)
             return
         entry.exit_codes[key] = record.exit_code
+        entry.oom = entry.oom or record.oom
         if entry.id in self.view.running:
             self.view.running[entry.id].ended_task = True
         if record.error:

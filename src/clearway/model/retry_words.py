@@ -12,8 +12,8 @@ from clearway.model.states import End
 OWN = ("failed", "oom", "timed_out", "start_failed")
 """Kinds of own failures that `retry_on` may name, beside exit codes.
 
-`failed`: any exit code other than 0. `oom`: KILLED, for SIGKILL that nobody of ours sent is how the system takes memory
-back.
+`failed`: any exit code other than 0. `oom`: the engine saw that memory ran out, or KILLED, for SIGKILL that nobody of
+ours sent is how the system takes memory back.
 """
 
 NOT_OWN = ("lost", "evicted", "preempted")
@@ -61,7 +61,7 @@ def kind_of(end: End, cause: Reason) -> str:
         return ""
     if cause.code is Code.START_FAILED:
         return "start_failed"
-    return "oom" if _code(cause) == KILLED else "failed"
+    return "oom" if cause.get("oom", 0) or _code(cause) == KILLED else "failed"
 
 
 def names(retry_on: tuple[str, ...], end: End, cause: Reason) -> bool:

@@ -280,7 +280,12 @@ def _grown(f: Facts) -> str:
 
 
 def _exited(f: Facts) -> str:
-    return _ending(f.number("exit_code"))
+    return _own_ending(f)
+
+
+def _own_ending(f: Facts) -> str:
+    ending = _ending(f.number("exit_code"))
+    return f"ran out of memory: {ending}" if f.has("oom") else ending
 
 
 def _ending(code: int) -> str:
@@ -348,7 +353,7 @@ def _retries_used_up(f: Facts) -> str:
 def _failure(f: Facts) -> str:
     if f.has("limit_us"):
         return _time_limit(f)
-    return _start_failed(f) if f.has("error") else _ending(f.number("exit_code"))
+    return _start_failed(f) if f.has("error") else _own_ending(f)
 
 
 def _not_retried(f: Facts) -> str:
