@@ -12,6 +12,7 @@ from clearway.core.ledger import Held, Ledger
 from clearway.core.place import grant_of
 from clearway.core.resources import CPUS, GPUS
 from clearway.model.errors import LedgerError
+from clearway.model.fleet import NodeSpec
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import WHOLE, Demand
 from clearway.testing.builders import GIB, node
@@ -20,6 +21,7 @@ N = NodeId(0)
 DEMANDS = (
     Demand(gpus=1, cpus=1000), Demand(gpus=2), Demand(share=300, gpu_memory=GIB), Demand(share=500),
     Demand(gpu_memory=30 * GIB), Demand(cpus=3000, memory=GIB), Demand(resources=(("npu", 1),)),
+    Demand(gpus=1, colocate=2, gpu_memory=20 * GIB), Demand(gpus=2, colocate=1),
 )  # fmt: skip
 
 
@@ -35,7 +37,7 @@ def hold(ledger: Ledger, job: int, demand: Demand, at: NodeId = N) -> bool:
     devices = pick(ledger, at, demand)
     if devices is None or any(ledger.free[row][at] < amount for row, amount in ledger.needs_of(demand)):
         return False
-    grant = grant_of(0, 0, at, devices, demand)
+    grant = grant_of(ledger, 0, 0, at, devices, demand)
     ledger.take(grant, demand)
     ledger.register(JobId(job), [Held(grant, demand)])
     return True
@@ -47,7 +49,7 @@ def columns(ledger: Ledger) -> list[list[int]]:
     return [*rows, ledger.dev_share[: n * ledger.width].tolist(), ledger.dev_room[: n * ledger.width].tolist()]
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9), st.sampled_from([(), (0,), (1, 2)])), max_size=25))
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 9), st.sampled_from([(), (0,), (1, 2)])), max_size=25))
 def test_what_is_given_back_leaves_the_books_as_they_were(acts: list[tuple[int, int, tuple[int, ...]]]) -> None:
     ledger = books()
     for demand in DEMANDS:
@@ -68,7 +70,7 @@ def test_what_is_given_back_leaves_the_books_as_they_were(acts: list[tuple[int, 
     assert columns(ledger) == before
 
 
-@given(st.lists(st.integers(0, 6), max_size=12), st.integers(0, 12))
+@given(st.lists(st.integers(0, 8), max_size=12), st.integers(0, 12))
 def test_a_draft_that_is_undone_was_never_there(which: list[int], kept: int) -> None:
     ledger = books()
     for demand in DEMANDS:
@@ -79,7 +81,7 @@ def test_a_draft_that_is_undone_was_never_there(which: list[int], kept: int) -> 
         devices = pick(ledger, N, demand)
         marks.append((draft.mark(), columns(ledger)))
         if devices is not None:
-            draft.take(grant_of(0, 0, N, devices, demand), demand)
+            draft.take(grant_of(ledger, 0, 0, N, devices, demand), demand)
     for mark, was in reversed(marks[min(kept, len(marks)) :]):
         draft.undo(mark)
         assert columns(ledger) == was
@@ -102,6 +104,41 @@ def test_parts_of_a_device_add_up_to_it_and_no_more() -> None:
     assert not hold(ledger, 5, Demand(gpu_memory=1))
     assert int(ledger.free[GPUS][0]) == 0
     ledger.validate()
+
+
+def test_devices_in_turns_are_held_whole_by_all_of_them_and_carry_so_many() -> None:
+    ledger = books(node(gpus=2))
+    patient, once = Demand(gpus=1, colocate=2), Demand(gpus=1, colocate=1)
+    assert hold(ledger, 1, patient)
+    assert hold(ledger, 2, patient)
+    assert (int(ledger.free[GPUS][0]), int(ledger.milli[0])) == (1, WHOLE)
+    assert pick(ledger, N, once) == (1,), "there are two on device 0, and it puts up with one"
+    assert pick(ledger, N, Demand(share=1)) == (1,), "whoever does not share finds no part of a device in turns"
+    assert hold(ledger, 3, patient)
+    assert pick(ledger, N, patient) == (1,), "three are enough"
+    ledger.validate()
+    ledger.release(JobId(1), 0, 0)
+    assert pick(ledger, N, patient) == (0,)
+    for job in (2, 3):
+        ledger.release(JobId(job), 0, 0)
+    assert int(ledger.free[GPUS][0]) == 2
+    assert ledger.turns.on == {}
+    ledger.validate()
+
+
+def test_a_share_holds_its_part_of_the_memory_where_the_policy_says_so() -> None:
+    ledger = books(node(gpus=1))
+    ledger.proportional = True
+    assert hold(ledger, 1, Demand(share=500))
+    assert int(ledger.dev_room[0]) == 40 * GIB
+    assert not hold(ledger, 2, Demand(share=100, gpu_memory=41 * GIB))
+    assert hold(ledger, 2, Demand(gpu_memory=40 * GIB))
+    assert not hold(ledger, 3, Demand(share=1)), "no memory is left for it"
+    ledger.validate()
+    plenty = books(NodeSpec("n", gpus=1))
+    plenty.proportional = True
+    assert hold(plenty, 1, Demand(share=500))
+    assert plenty.holdings[JobId(1)][0].grant.gpu_memory == 0, "a node that states no memory has plenty"
 
 
 def test_an_unhealthy_device_is_no_device_and_is_one_again_when_it_is_well() -> None:
@@ -144,7 +181,7 @@ def test_books_that_are_wrong_are_found_out() -> None:
 def test_more_than_there_is_is_found_out() -> None:
     ledger = books(node(gpus=1))
     for job in (1, 2):
-        grant = grant_of(0, 0, N, (0,), Demand(share=600))
+        grant = grant_of(ledger, 0, 0, N, (0,), Demand(share=600))
         ledger.take(grant, Demand(share=600))
         ledger.register(JobId(job), [Held(grant, Demand(share=600))])
     with pytest.raises(LedgerError, match="device 0"):

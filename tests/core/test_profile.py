@@ -10,6 +10,8 @@ from clearway.core.ledger import Held, Ledger
 from clearway.core.place import grant_of
 from clearway.core.places import Places
 from clearway.core.profile import Ends, Table
+from clearway.core.turns import apart
+from clearway.model.events import Grant
 from clearway.model.fleet import PolicySpec
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import Demand, Role
@@ -19,6 +21,7 @@ from clearway.testing.builders import GIB, node
 DEMANDS = (
     Demand(gpus=1), Demand(gpus=2, cpus=5000), Demand(share=300, gpu_memory=10 * GIB), Demand(share=500),
     Demand(gpu_memory=30 * GIB), Demand(cpus=6000),
+    Demand(gpus=1, colocate=2), Demand(gpus=2, colocate=1, gpu_memory=30 * GIB),
 )  # fmt: skip
 NOW = 1000
 
@@ -31,14 +34,16 @@ def count_by_hand(held: list[tuple[Held, int]], gpus: list[int], role: Role, unt
         ledger.add_node(NodeId(0), node(gpus=devices))
         for one, end_us in held:
             if one.grant.node == number and end_us > until_us:
-                ledger.take(grant_of(0, 0, NodeId(0), one.grant.devices, one.demand), one.demand)
-        many = 0
+                ledger.take(grant_of(ledger, 0, 0, NodeId(0), one.grant.devices, one.demand), one.demand)
+        many, mine = 0, list[Grant]()
         while many < role.tasks:
             free = all(ledger.free[row][0] >= amount for row, amount in ledger.needs_of(role.demand))
-            picked = pick(ledger, NodeId(0), role.demand)
+            within = apart(ledger, 0, None, mine) if role.demand.colocate else None
+            picked = pick(ledger, NodeId(0), role.demand, within=within)
             if not free or picked is None:
                 break
-            ledger.take(grant_of(0, 0, NodeId(0), picked, role.demand), role.demand)
+            mine.append(grant_of(ledger, 0, 0, NodeId(0), picked, role.demand))
+            ledger.take(mine[-1], role.demand)
             many += 1
         found.append(min(many, 1) if role.one_per_node else many)
     return found
@@ -64,7 +69,7 @@ def test_the_table_counts_as_one_would_by_hand(
         devices = pick(ledger, at, needs)
         if devices is None or any(ledger.free[row][at] < amount for row, amount in ledger.needs_of(needs)):
             continue
-        one = Held(grant_of(0, 0, at, devices, needs), needs)
+        one = Held(grant_of(ledger, 0, 0, at, devices, needs), needs)
         ledger.take(one.grant, needs)
         ledger.register(JobId(number), [one])
         ends.add(JobId(number), [one], NOW, runs_us)

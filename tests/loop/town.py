@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.engines.fake import FakeEngine, Faults, Life, ManualClock, Room
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import Step
     from clearway.model.actions import Launch
+    from clearway.model.events import Grant
     from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
@@ -291,12 +292,23 @@ class Checks:
         shares: Counter[tuple[int, int]] = Counter()
         rooms: Counter[tuple[int, int]] = Counter()
         amounts: Counter[tuple[int, str]] = Counter()
+        turns: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         for entry in world.jobs.values():
+            assert len(
+                {(g.node, d) for g in entry.held.values() for d in g.devices if _waits_turn(entry.spec, g)}
+            ) == sum(len(g.devices) for g in entry.held.values() if _waits_turn(entry.spec, g)), (
+                "two tasks of one job take turns with one another"
+            )
             for grant in entry.held.values():
                 demand = entry.spec.roles[grant.role].demand
                 for d in grant.devices:
-                    whole = demand.gpus > 0
-                    shares[grant.node, d] += WHOLE if whole else grant.share
+                    whole = demand.gpus > 0 and not demand.colocate
+                    if demand.colocate:
+                        turns[grant.node, d].append(demand.colocate)
+                    if demand.colocate and len(turns[grant.node, d]) > 1:
+                        rooms[grant.node, d] += grant.gpu_memory
+                        continue
+                    shares[grant.node, d] += WHOLE if demand.gpus else grant.share
                     rooms[grant.node, d] += world.ledger.specs[grant.node].gpu_memory if whole else grant.gpu_memory
                 for what in ("cpus", "memory"):
                     amounts[grant.node, what] += getattr(demand, what)
@@ -305,6 +317,7 @@ class Checks:
             assert d < spec.gpus
             assert share <= WHOLE
             assert rooms[node, d] <= spec.gpu_memory
+        assert all(len(on_it) <= 1 + min(on_it) for on_it in turns.values())
         for (node, what), amount in amounts.items():
             assert amount <= getattr(world.ledger.specs[node], what)
 
@@ -376,3 +389,7 @@ def _chain(world: World, queue: str) -> list[str]:
         found.append(queue)
         queue = world.queues[queue].parent
     return found
+
+
+def _waits_turn(spec: JobSpec, grant: Grant) -> bool:
+    return spec.roles[grant.role].demand.colocate > 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
-from clearway.model.job import Checkpoint, Demand, JobSpec, Role
+from clearway.model.job import Checkpoint, Demand, JobSpec, Role, Topology
 from clearway.model.values import SECOND_US
 from tests.loop.town import Arrival, Happening, Truth, Workload
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GIB = 2**30
+FOUR = 4  # devices of a node with two islands
 KINDS = ("lose", "cut", "back", "back", "sick", "drain", "undrain", "cancel", "suspend", "resume", "restart", "again")
 QUEUES = (
     QueueSpec("org", limit=(("gpus", 6000),)),
@@ -26,6 +27,7 @@ TAKING = PolicySpec(order=("fair", "priority", "fifo"), preempt=("priority", "re
 POLICIES = (
     PolicySpec(),
     PolicySpec(backfill="none"),
+    PolicySpec(share_memory="proportional", preempt=("priority",)),
     PolicySpec(order=("fifo",), backfill="conservative"),
     PolicySpec(preempt=("priority",), priority_inheritance=True, min_runtime_us=3 * SECOND_US),
     TAKING,
@@ -38,10 +40,13 @@ def nodes() -> st.SearchStrategy[tuple[NodeSpec, ...]]:
     kinds = st.sampled_from([(4, "A100"), (2, "A100"), (1, "T4"), (0, "")])
     return st.lists(kinds, min_size=2, max_size=4).map(
         lambda many: tuple(
-            NodeSpec(f"n{i}", cpus=8000, memory=32 * GIB, gpus=gpus, gpu_model=model, gpu_memory=16 * GIB)
+            NodeSpec(
+                f"n{i}", cpus=8000, memory=32 * GIB, gpus=gpus, gpu_model=model, gpu_memory=16 * GIB,
+                links=((0, 1), (2, 3)) if gpus == FOUR else (), rack=f"r{i // 2}", disk=GIB, bandwidth=4000,
+            )
             for i, (gpus, model) in enumerate(many)
         )
-    )
+    )  # fmt: skip
 
 
 demands = st.one_of(
@@ -50,7 +55,15 @@ demands = st.one_of(
     st.builds(Demand, gpu_memory=st.sampled_from([6 * GIB, 10 * GIB])),
     st.builds(Demand, cpus=st.sampled_from([1000, 5000]), memory=st.sampled_from([0, 20 * GIB])),
     st.just(Demand(gpus=1, gpu_models=("T4",))),
-)
+    st.builds(
+        Demand, gpus=st.integers(1, 2), colocate=st.integers(1, 3), gpu_memory=st.sampled_from([0, 6 * GIB]),
+    ),
+    st.builds(Demand, gpus=st.just(1), inputs=st.sampled_from([(("a", GIB),), (("a", GIB), ("b", GIB // 2))])),
+)  # fmt: skip
+topologies = st.sampled_from([
+    *[Topology()] * 4, Topology("nvlink"), Topology("node"), Topology("rack"), Topology(prefer="nvlink"),
+    Topology("rack", "nvlink"),
+])  # fmt: skip
 
 
 @st.composite
@@ -85,6 +98,7 @@ def specs(draw: st.DrawFn, number: int) -> JobSpec:
         retry_jitter=draw(st.sampled_from(["none", "full"])),
         retry_window_us=30 * SECOND_US if draw(st.integers(0, 5)) == 0 else None,
         max_losses=draw(st.sampled_from([0, 10])),
+        topology=draw(topologies),
         preemptible=draw(st.integers(0, 4)) > 0,
         checkpoint=draw(st.sampled_from([Checkpoint(), Checkpoint(5 * SECOND_US), Checkpoint(on_stop=True)])),
     )

@@ -36,6 +36,7 @@ memory: 64GiB
 disk: 200GiB
 bandwidth: 10
 resources: {npu: 1}
+colocate: 2
 topology: {require: nvlink, prefer: rack}
 nodes: {zone: z1}
 inputs: [{name: imagenet, size: 150GB}]
@@ -103,6 +104,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
                     tolerates=("maintenance",),
                     inputs=(("imagenet", 150 * 10**9),),
                     spot="avoid",
+                    colocate=2,
                 ),
             ),
         ),
@@ -135,6 +137,13 @@ def test_the_example_above_says_every_word_there_is() -> None:
     said = yaml.safe_load(WHOLE_JOB)
     assert set(JOB_WORDS) - set(said) == {"roles"}
     assert set(CHECKPOINT_WORDS) == set(said["checkpoint"])
+
+
+def test_turns_are_for_whole_devices_and_each_role_that_has_any() -> None:
+    spec = job(colocate=3, roles=[{"name": "launcher"}, {"name": "worker", "gpus": 1}])
+    assert [role.demand.colocate for role in spec.roles] == [0, 3]
+    assert job(colocate=3, gpu_memory="1GiB").roles[0].demand.colocate == 0
+    assert refusal(colocate=1, gpus=0.5).field == "colocate"
 
 
 def test_what_nothing_is_said_about_has_the_stated_defaults() -> None:

@@ -173,8 +173,15 @@ class Laws:
             other = view.line.find(promise.job)
             if other is None:  # it has started in this very step: that its promise is over is recorded last
                 continue
-            if view.turn_key(view.line.classes[other.cls], other) < mine:
+            if view.turn_key(view.line.classes[other.cls], other) < mine and self._whole_devices(promise, record):
                 assert self._room(promise, record) >= 0, f"{record} takes what is cleared for job {promise.job}"
+
+    def _whole_devices(self, promise: Reservation, record: ev.Started) -> bool:
+        """Whether all devices there are held, and asked for, whole: then counting them says whether there is room."""
+        nodes = {grant.node for grant in promise.grants}
+        there = {job for node in nodes for job in self.world.state.view.ledger.on_node[node]}
+        roles = [role for job in {promise.job, record.job, *there} for role in self.world.jobs[job].spec.roles]
+        return all(role.demand.gpus and not role.demand.colocate for role in roles)
 
     def _same_nodes(self, promise: Reservation, record: ev.Started) -> bool:
         return bool({grant.node for grant in promise.grants} & {grant.node for grant in record.grants})

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from clearway.model.fleet import NodeSpec, PolicySpec, QueueSpec
-from clearway.model.job import WHOLE, Checkpoint, Demand, JobSpec, Role
+from clearway.model.job import WHOLE, Checkpoint, Demand, JobSpec, Role, Topology
 from clearway.model.values import SECOND_US
 from tests.loop.town import Arrival, Happening, Truth, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+FOUR = 4  # devices of a node with two islands
 NAMES = ("default", "a", "b", "c", "d")
 ORDERS = (("fifo",), ("priority", "fifo"), ("fair", "fifo"), ("fair", "priority", "fifo"), ("sjf", "fifo"), ("las",))
 CAUSES = ("priority", "reclaim", "fair", "time_slice")
@@ -61,12 +62,16 @@ def policies(draw: st.DrawFn, causes: Sequence[str] = CAUSES) -> PolicySpec:
     )
 
 
+WHOLE_DEVICES = tuple(Demand(gpus=gpus) for gpus in (1, 1, 2, 3))
+PARTS = (Demand(share=300), Demand(share=600), Demand(gpus=1, colocate=1), Demand(gpus=2, colocate=2))
+
+
 @st.composite
 def specs(draw: st.DrawFn, number: int) -> JobSpec:
-    """A job of whole devices, rigid or elastic, alone or a gang, with or without checkpoints."""
+    """A job of whole devices mostly, rigid or elastic, alone or a gang, with or without checkpoints."""
     tasks = draw(st.sampled_from([1, 1, 1, 2, 3, 4]))
     role = Role(
-        "task", tasks, draw(st.integers(1, tasks)), Demand(gpus=draw(st.sampled_from([1, 1, 2, 3]))),
+        "task", tasks, draw(st.integers(1, tasks)), draw(st.sampled_from(WHOLE_DEVICES * 2 + PARTS)),
         one_per_node=draw(st.integers(0, 5)) == 0,
     )  # fmt: skip
     estimate = draw(st.sampled_from([None, 5, 20, 60]))
@@ -77,6 +82,7 @@ def specs(draw: st.DrawFn, number: int) -> JobSpec:
         preemptible=draw(st.integers(0, 5)) > 0,
         checkpoint=Checkpoint(every_us=draw(st.sampled_from([0, 2 * SECOND_US]))),
         max_losses=10,
+        topology=draw(st.sampled_from([*[Topology()] * 6, Topology("nvlink"), Topology("rack"), Topology("zone")])),
     )  # fmt: skip
 
 
@@ -95,7 +101,10 @@ def workloads(
     many = draw(st.integers(2, most_jobs))
     moments = sorted(draw(st.lists(st.integers(0, 40), min_size=many, max_size=many)))
     return Workload(
-        nodes=tuple(NodeSpec(f"n{i}", gpus=gpus) for i, gpus in enumerate(fleet)),
+        nodes=tuple(
+            NodeSpec(f"n{i}", gpus=gpus, links=((0, 1), (2, 3)) if gpus == FOUR else (), rack=f"r{i // 2}", zone="z")
+            for i, gpus in enumerate(fleet)
+        ),
         policy=draw(policies(causes)),
         arrivals=tuple(Arrival(at_s, draw(specs(number)), draw(truths)) for number, at_s in enumerate(moments)),
         queues=draw(queues()),

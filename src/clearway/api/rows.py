@@ -104,7 +104,7 @@ def node_row(row: NodeRow) -> dict[str, Any]:
 def _device(row: NodeRow, number: int) -> dict[str, Any]:
     return {
         "number": number,
-        "held": plain(_at(row.shares, number)),
+        "held": plain(min(_at(row.shares, number), MILLI)),
         "gpu_memory": _at(row.memories, number),
         "healthy": number not in row.unhealthy,
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.control.rows import NodeRow, QueueRow, amounts_of, changed, spread
+from clearway.core.turns import Occupied
 from clearway.model import events as ev
 from clearway.model.fleet import QueueSpec
 from clearway.model.states import State
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from clearway.control.rows import JobRow
     from clearway.model.events import Grant, TaskRef
     from clearway.model.ids import JobId, NodeId
-    from clearway.model.job import JobSpec, Role
+    from clearway.model.job import Demand, JobSpec, Role
 
 
 class Books:
@@ -28,6 +29,7 @@ class Books:
         self._roles: dict[JobId, tuple[str, tuple[Role, ...]]] = {}
         self._held: dict[JobId, dict[tuple[int, int], Grant]] = {}
         self._to_come_up: dict[JobId, set[tuple[int, int]]] = {}
+        self._occupied = Occupied()
 
     def enter(self, job: JobId, spec: JobSpec) -> None:
         """Know a job's queue and what its tasks ask for, until it is forgotten."""
@@ -143,7 +145,8 @@ class Books:
 
     def _change(self, job: JobId, grant: Grant, sign: int) -> None:
         name, roles = self._roles[job]
-        by = amounts_of(grant, roles[grant.role].demand)
+        demand = roles[grant.role].demand
+        by = amounts_of(grant, demand)
         queue = self._queue(name)
         self.queues[name] = replace(queue, use=changed(queue.use, by, sign))
         node = self.nodes.get(grant.node)
@@ -151,7 +154,11 @@ class Books:
             self.nodes[grant.node] = replace(
                 node,
                 tasks=node.tasks + sign,
-                use=changed(node.use, by, sign),
+                use=changed(node.use, self._by_device(grant, demand, by, sign), sign),
                 shares=spread(node.shares, grant.devices, sign * grant.share),
                 memories=spread(node.memories, grant.devices, sign * grant.gpu_memory),
             )
+
+    def _by_device(self, grant: Grant, demand: Demand, by: dict[str, int], sign: int) -> dict[str, int]:
+        """Return what a node gives for a grant: a device whose time jobs share is held once."""
+        return {**by, "gpus": sign * self._occupied.change(grant, 0, sign)[0]} if demand.colocate else by

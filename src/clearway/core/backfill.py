@@ -18,6 +18,7 @@ from clearway.core.devices import pick
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
 from clearway.core.profile import NEVER, Table
+from clearway.core.turns import apart
 from clearway.core.view import Reservation
 from clearway.model.events import Reserved
 from clearway.model.ids import NodeId
@@ -242,20 +243,27 @@ class Promises:
         choices = cls.bound.choices(node) if cls.bound is not None else [None]
         mark = self.draft.mark()
         for within in choices:
-            if all(self._take_one(node, cls, role, within) for role in roles):
+            mine: list[Grant] = []
+            if all(self._take_one(node, cls, role, within, mine) for role in roles):
                 return True
             self.draft.undo(mark)
         return False
 
-    def _take_one(self, node: NodeId, cls: WaitClass, role: int, within: frozenset[int] | None) -> bool:
+    def _take_one(
+        self, node: NodeId, cls: WaitClass, role: int, within: frozenset[int] | None, mine: list[Grant]
+    ) -> bool:
+        """Draft one task on a node beside `mine`, others of its job, and add it to those."""
         demand = cls.spec.roles[role].demand
         ledger = self.view.ledger
         if any(ledger.free[row][node] < amount for row, amount in ledger.needs_of(demand)):
             return False
-        devices = pick(ledger, node, demand, within=within if demand.gpus or demand.one_device else None)
+        within = within if demand.gpus or demand.one_device else None
+        within = apart(ledger, node, within, mine) if demand.colocate else within
+        devices = pick(ledger, node, demand, within=within)
         if devices is None:
             return False
-        self.draft.take(grant_of(role, 0, node, devices, demand), demand)
+        mine.append(grant_of(ledger, role, 0, node, devices, demand))
+        self.draft.take(mine[-1], demand)
         return True
 
     def _free_until(self, node: NodeId, moment_us: int) -> None:
@@ -458,7 +466,7 @@ class Promises:
                         break
                     standing[node] = tasks
                     left -= 1
-                    grants.append(grant_of(number, len(grants), NodeId(node), (), role.demand))
+                    grants.append(grant_of(self.view.ledger, number, len(grants), NodeId(node), (), role.demand))
             if left:
                 return None
         return tuple(grants)

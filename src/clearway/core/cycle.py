@@ -213,7 +213,7 @@ class _Cycle:
         """Return the rows of resources that a class asks for; any part of a device counts as devices."""
         ledger, demands = self.view.ledger, [role.demand for role in cls.spec.roles]
         rows = {row for demand in demands for row, _ in ledger.needs_of(demand)}
-        return rows | ({GPUS} if any(demand.one_device for demand in demands) else set())
+        return rows | ({GPUS} if any(demand.one_device or demand.colocate for demand in demands) else set())
 
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
         booked = self.promises.booked.unbarred(waiting)

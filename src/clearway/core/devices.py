@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.core.turns import takes_one_more
 from clearway.model.job import WHOLE
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ def pick(
     """Return the device numbers for one task, () if it needs none, None if the node has no room for it.
 
     Whole devices come from the island that they fill best, so that islands stay whole; a part of a device
-    from the device with the least room that is enough, or from any that has room, as `drawn` says.
+    from the device with the least room that is enough, or from any that has room, as `drawn` says. Who takes turns
+    goes first to devices on which others do already, the fullest first.
     `within`: only these devices.
     """
+    if demand.colocate:
+        return _in_turn(ledger, node, demand, within)
     if demand.gpus:
-        return _whole(ledger, node, demand, within)
+        return _whole(ledger, node, demand, demand.gpus, within)
     if demand.one_device:
         return _part(ledger, node, demand, drawn, within)
     return ()
@@ -36,18 +40,27 @@ def idle(ledger: Ledger, node: NodeId) -> list[int]:
     return [d for d in free if d < gpus and d not in sick] if sick or len(rooms) > gpus else free
 
 
-def _whole(ledger: Ledger, node: NodeId, demand: Demand, within: frozenset[int] | None) -> tuple[int, ...] | None:
+def _in_turn(ledger: Ledger, node: NodeId, demand: Demand, within: frozenset[int] | None) -> tuple[int, ...] | None:
+    shared = [d for d in ledger.turns.open_to(ledger, node, demand) if within is None or d in within][: demand.gpus]
+    more = demand.gpus - len(shared)
+    new = _whole(ledger, node, demand, more, within) if more else ()
+    return None if new is None else tuple(sorted((*shared, *new)))
+
+
+def _whole(
+    ledger: Ledger, node: NodeId, demand: Demand, wanted: int, within: frozenset[int] | None
+) -> tuple[int, ...] | None:
     spec = ledger.specs[node]
     if spec.gpu_memory < demand.gpu_memory:
         return None
     free = idle(ledger, node)
     if within is not None:
         free = [d for d in free if d in within]
-    if len(free) < demand.gpus:
+    if len(free) < wanted:
         return None
-    if not spec.links or len(free) == demand.gpus:
-        return tuple(free[: demand.gpus])
-    return tuple(sorted(_by_island(free, spec.links, demand.gpus)))
+    if not spec.links or len(free) == wanted:
+        return tuple(free[:wanted])
+    return tuple(sorted(_by_island(free, spec.links, wanted)))
 
 
 def _by_island(free: list[int], links: tuple[tuple[int, ...], ...], wanted: int) -> list[int]:
@@ -70,10 +83,11 @@ def _part(
     base = node * ledger.width
     shares = ledger.dev_share[base : base + ledger.width].tolist()
     rooms = ledger.dev_room[base : base + ledger.width].tolist()
+    memory = ledger.memory_on(node, demand)
     fitting = [
         (shares[d], rooms[d], d)
         for d in range(len(shares))
-        if shares[d] >= demand.share and rooms[d] >= demand.gpu_memory and (within is None or d in within)
+        if shares[d] >= demand.share and rooms[d] >= memory and (within is None or d in within)
     ]
     if not fitting:
         return None
@@ -94,6 +108,9 @@ def has_room(ledger: Ledger, node: NodeId, device: int, demand: Demand) -> bool:
         return False
     at = node * ledger.width + device
     share, room = int(ledger.dev_share[at]), int(ledger.dev_room[at])
+    on_it = ledger.turns.on.get(node, {}).get(device)
+    if demand.colocate and on_it:
+        return share >= 0 and room >= demand.gpu_memory and takes_one_more(on_it, demand.colocate)
     if demand.gpus:
         return share == WHOLE and room == ledger.specs[node].gpu_memory
-    return share >= demand.share and room >= demand.gpu_memory
+    return share >= demand.share and room >= ledger.memory_on(node, demand)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clearway.core.places import Places
     from clearway.model.events import Grant
     from clearway.model.fleet import NodeSpec
-    from clearway.model.job import JobSpec, Role
+    from clearway.model.job import Demand, JobSpec, Role
 
 ISLANDS = ("nvlink", "pcie", "numa")
 _NONE = -1
@@ -169,10 +169,17 @@ class Bound:
             shares = [WHOLE for share in shares if share >= 0]
         roles = [self.spec.roles[number] for number in self.roles]
         whole = sum(1 for share in shares if share == WHOLE)
-        part = sum(max(share, 0) for share in shares)
-        short = whole < sum(role.min_tasks * role.demand.gpus for role in roles)
+        turns = [] if empty else [self._turns(node, island, role.demand) for role in roles]
+        shared = max(turns, default=0)  # at most: the place itself is looked for afterwards
+        part = sum(max(share, 0) for share in shares) + shared * WHOLE
+        short = whole + shared < sum(role.min_tasks * role.demand.gpus for role in roles)
         short = short or part < sum(role.min_tasks * role.demand.milli_gpus for role in roles)
         return None if short else whole
+
+    def _turns(self, node: int, island: tuple[int, ...], demand: Demand) -> int:
+        """Return how many devices of an island in time sharing have a turn left for a demand."""
+        open_to = self.ledger.turns.open_to(self.ledger, node, demand) if demand.colocate else ()
+        return sum(1 for device in open_to if device in island)
 
     def most(self, number: int) -> int:
         """Return how many tasks of a role find room now inside one domain of the required level."""
@@ -190,7 +197,8 @@ class Bound:
         base = node * self.ledger.width
         shares = [int(self.ledger.dev_share[base + d]) for d in island]
         if role.demand.gpus:
-            return sum(1 for share in shares if share == WHOLE) // role.demand.gpus
+            whole = sum(1 for share in shares if share == WHOLE) + self._turns(node, island, role.demand)
+            return whole // role.demand.gpus
         return sum(max(share, 0) // max(role.demand.share, 1) for share in shares)
 
     # --- where a job stands --------------------------------------------------------------------

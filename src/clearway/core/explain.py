@@ -47,6 +47,7 @@ def _slots(places: Places, role: Role) -> int:
 def _asked(demand: Demand) -> dict[str, Fact]:
     amounts = {
         "gpus": demand.gpus * WHOLE, "share": demand.share, "gpu_memory": demand.gpu_memory, "cpus": demand.cpus,
+        "colocate": demand.colocate,
         "memory": demand.memory, "disk": demand.disk, "bandwidth": demand.bandwidth,
         **{f"res.{name}": amount for name, amount in demand.resources},
     }  # fmt: skip
@@ -79,13 +80,23 @@ def _counts(view: View, places: Places) -> dict[str, Fact]:
     cross_off("too_small", ~places.may)
     for row, amount in ledger.needs_of(places.demand):
         cross_off("short_" + ledger.rows.names[row].replace("res.", "res_"), ledger.free[row][:n] < amount)
+    if places.demand.share:
+        cross_off("short_share", _most_on_one(view, ledger.dev_share) < places.demand.share)
     if places.demand.one_device:
-        cross_off("short_share" if places.demand.share else "short_gpu_memory", places.key < 0)
+        cross_off("short_gpu_memory", places.key < 0)
+    if places.demand.colocate:
+        cross_off("short_gpus", places.key < 0)
     if "tainted" in found:
         found["taints"] = ", ".join(
             sorted({t for s in ledger.kinds for t in s.taints if t not in places.demand.tolerates})
         )
     return found
+
+
+def _most_on_one(view: View, column: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the largest of a column's values among the devices of each node."""
+    most: NDArray[np.int64] = column.reshape(-1, view.ledger.width)[: view.ledger.count].max(axis=1)
+    return most
 
 
 def _extremes(view: View, places: Places, demand: Demand) -> dict[str, Fact]:

@@ -65,7 +65,7 @@ class Fragments:
             new = rows[~known]
             self._use[new] = self._of(shares[~known], cpus[~known], kinds[~known])
             self._known[new] = True
-        after = self._of(_without(shares, demand), cpus - demand.cpus, kinds)
+        after = self._of(_without(shares, demand, _devices(demand, ledger, rows)), cpus - demand.cpus, kinds)
         lost: NDArray[np.int64] = (self._use.take(rows) - after) * PER_MILLE // self._total
         return lost
 
@@ -114,11 +114,16 @@ def _prices(mix: Mix, ledger: Ledger) -> NDArray[np.int64]:
     return np.array([prices.get(kind.gpu_model, 0) for kind in ledger.kinds], np.int64)
 
 
-def _without(shares: NDArray[np.int64], demand: Demand) -> NDArray[np.int64]:
+def _devices(demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> int | NDArray[np.int64]:
+    """Return how many idle devices one more task takes on each node: none where it joins others in their turns."""
+    return ledger.turns.new_devices(ledger, rows, demand)[:, None] if demand.colocate else demand.gpus
+
+
+def _without(shares: NDArray[np.int64], demand: Demand, devices: int | NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the free shares of devices after one more task: whole devices, or the tightest one that has room."""
     if demand.gpus:
         idle = shares == WHOLE
-        return np.where(idle & (np.cumsum(idle, axis=1) <= demand.gpus), 0, shares)
+        return np.where(idle & (np.cumsum(idle, axis=1) <= devices), 0, shares)
     if not demand.share:
         return shares
     tightest = np.where(shares >= demand.share, shares, 2 * WHOLE).argmin(axis=1)

@@ -11,6 +11,7 @@ from clearway.core.ledger import Held
 from clearway.core.place import either, grant_of
 from clearway.core.places import NONE
 from clearway.core.profile import NEVER
+from clearway.core.turns import apart
 from clearway.model.events import Resized
 from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
@@ -61,10 +62,11 @@ def _more(
         for index in range(first, first + missing):
             places.refresh()
             node = NodeId(places.best(shut))
-            devices = None if node == NONE else pick(view.ledger, node, role.demand, within=within)
+            left = _left(view, running, more, node, within) if role.demand.colocate else within
+            devices = None if node == NONE else pick(view.ledger, node, role.demand, within=left)
             if devices is None:
                 break
-            grant = grant_of(number, index, node, devices, role.demand)
+            grant = grant_of(view.ledger, number, index, node, devices, role.demand)
             mark = draft.mark()
             draft.take(grant, role.demand)
             if not promises.guard_all(running.spec)(node):
@@ -74,6 +76,14 @@ def _more(
             if role.one_per_node:
                 shut = _shut(view, shut, [grant])
     return more
+
+
+def _left(
+    view: View, running: Running, more: list[Held], node: NodeId, within: frozenset[int] | None
+) -> frozenset[int] | None:
+    """Return the devices of a node on which no other task of the job takes turns."""
+    mine = [*view.ledger.holdings[running.job], *more]
+    return apart(view.ledger, node, within, [one.grant for one in mine])
 
 
 def _shut(view: View, barred: NDArray[np.bool_] | None, grants: list[Grant]) -> NDArray[np.bool_] | None:

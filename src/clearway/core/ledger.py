@@ -7,7 +7,7 @@ live grants: `take` and `give` are the only ways in, and `validate` recomputes e
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from clearway.core.asked import Asked
 from clearway.core.copies import Shelves
 from clearway.core.fragment import Fragments
 from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, Needs, Rows
+from clearway.core.turns import Turns
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import PLENTY, NodeSpec
 from clearway.model.ids import NodeId
@@ -66,6 +67,8 @@ class Ledger:
         self.held_share: list[list[int]] = []
         self.held_room: list[list[int]] = []
         self.sick: list[set[int]] = []
+        self.turns = Turns()
+        self.proportional = False
         self.changed = array("i")
         self.cut = 0
         self.gained: set[int] = set()
@@ -106,7 +109,7 @@ class Ledger:
     def _more_devices(self, node: int, devices: int) -> None:
         """Have room in the books for so many devices of a node; those it has lost stay written while they are held."""
         self._widen(devices)
-        grow = devices - len(self.held_share[node])
+        grow = max(devices - len(self.held_share[node]), 0)
         self.held_share[node].extend([0] * grow)
         self.held_room[node].extend([0] * grow)
 
@@ -201,6 +204,31 @@ class Ledger:
             self._row(max([GPUS, *(row for row, _ in needs)]))
         return needs
 
+    def least_of(self, demand: Demand) -> Needs:
+        """Return what a node must have for a demand at all, devices that it would share included."""
+        needs = self.needs_of(demand)
+        return (*needs, (GPUS, demand.gpus)) if demand.colocate else needs
+
+    def memory_of(self, demand: Demand, rows: NDArray[np.int64]) -> int | NDArray[np.int64]:
+        """Return the memory of one device that a task holds on each of these nodes, where it holds a part of one."""
+        if not self.proportional or demand.gpu_memory or not demand.share:
+            return demand.gpu_memory
+        memory = self.device_memory.take(rows)
+        return np.where(memory < PLENTY, part_of(memory, demand.share), 0)
+
+    def memory_on(self, node: int, demand: Demand) -> int:
+        """Return the same for one node."""
+        memory = self.specs[node].gpu_memory
+        if not self.proportional or demand.gpu_memory or not demand.share or memory >= PLENTY:
+            return demand.gpu_memory
+        return part_of(memory, demand.share)
+
+    def milli_taken(self, demand: Demand, rows: NDArray[np.int64]) -> int | NDArray[np.int64]:
+        """Return how much free device time one more task takes of each of these nodes."""
+        if not demand.colocate:
+            return demand.milli_gpus
+        return self.turns.new_devices(self, rows, demand) * WHOLE
+
     def take(self, grant: Grant, demand: Demand) -> None:
         """Count a grant as held."""
         self._move(grant, demand, 1)
@@ -215,7 +243,9 @@ class Ledger:
         for row, amount in self.needs_of(demand):
             if row != GPUS:
                 free[row][node] -= sign * amount
-        if demand.gpus:
+        if demand.colocate:
+            self._move_turn(grant, demand.colocate, sign)
+        elif demand.gpus:
             self._move_whole(node, grant.devices, sign)
         elif grant.devices:
             shares, rooms = self.held_share[node], self.held_room[node]
@@ -245,6 +275,17 @@ class Ledger:
         self.free[GPUS][node] -= sign * healthy
         self.milli[node] -= sign * healthy * WHOLE
         self._mark(node)
+
+    def _move_turn(self, grant: Grant, others: int, sign: int) -> None:
+        """Put a task on devices in time sharing, or take it off: they are held while anyone is on them."""
+        node, move = grant.node, self.turns.join if sign > 0 else self.turns.leave
+        self._more_devices(node, max(grant.devices) + 1)
+        shares, rooms = self.held_share[node], self.held_room[node]
+        for d in grant.devices:
+            if move(node, d, others):
+                shares[d] += sign * WHOLE
+            rooms[d] += sign * grant.gpu_memory
+        self._show_devices(node, grant.devices)
 
     def _show_devices(self, node: int, devices: Iterable[int]) -> None:
         """Bring the columns of these devices up to date with what is held of them."""
@@ -326,7 +367,17 @@ class Ledger:
         for held in self.holdings.values():
             for one in held:
                 fresh.take(one.grant, one.demand)
+        if self.turns.on != fresh.turns.on:
+            raise LedgerError("devices in time sharing are not those of the grants")
         _compare(self, fresh)
+
+
+_Bytes = TypeVar("_Bytes", int, "NDArray[np.int64]")
+
+
+def part_of(memory: _Bytes, share: int) -> _Bytes:
+    """Return the part of a device's memory that goes with a share of it, rounded down; no product is too large."""
+    return memory // WHOLE * share + memory % WHOLE * share // WHOLE
 
 
 def _capacity(spec: NodeSpec, row: int, rows: Rows) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from clearway.core.devices import fits, has_room, pick
 from clearway.core.ledger import Held
 from clearway.core.places import NONE
+from clearway.core.turns import apart
 from clearway.model.events import Grant
 from clearway.model.ids import NodeId
 from clearway.model.job import WHOLE
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from clearway.core.domains import Domain
     from clearway.core.draft import Draft
+    from clearway.core.ledger import Ledger
     from clearway.core.line import WaitClass, Waiting
     from clearway.core.places import Places
     from clearway.core.view import View
@@ -44,13 +46,16 @@ def either(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> ND
     return one | other
 
 
-def grant_of(role: int, index: int, node: NodeId, devices: tuple[int, ...], demand: Demand) -> Grant:
+def grant_of(
+    ledger: Ledger, role: int, index: int, node: NodeId, devices: tuple[int, ...], demand: Demand
+) -> Grant:  # fmt: skip
     """Return the grant of one task on chosen devices."""
     if not devices:
         return Grant(role, index, node)
     memory_only = demand.gpus == 0 and demand.share == 0
     share = 0 if memory_only else demand.share or WHOLE
-    return Grant(role, index, node, devices, share, demand.gpu_memory if demand.one_device else 0)
+    beside_others = demand.one_device or demand.colocate
+    return Grant(role, index, node, devices, share, ledger.memory_on(node, demand) if beside_others else 0)
 
 
 def place(
@@ -106,7 +111,7 @@ def _place_tasks(  # noqa: PLR0913, PLR0917 - one word for each part of the sear
     if role.one_per_node:
         search.bar_all(one.grant.node for one in _of(held, number))
     for index in indexes:
-        grant = search.next(number, index, waiting, draft, allowed)
+        grant = search.next(number, index, waiting, draft, allowed, held)
         if grant is None:
             return False
         held.append(Held(grant, role.demand))
@@ -133,17 +138,19 @@ class _Search:
             self._barred = self._barred.copy()
         self._barred[node] = True
 
-    def next(self, number: int, index: int, waiting: Waiting, draft: Draft, allowed: Allowed) -> Grant | None:
-        """Draft one task on the best allowed node; None where there is none."""
+    def next(
+        self, number: int, index: int, waiting: Waiting, draft: Draft, allowed: Allowed, mine: list[Held]
+    ) -> Grant | None:
+        """Draft one task on the best allowed node; None where there is none. `mine`: where the job's others are."""
         pinned = waiting.spec.pin if waiting.attempt == 0 else None
         if pinned is not None:
-            return self._pinned(number, index, waiting, draft, allowed)
+            return self._pinned(number, index, waiting, draft, allowed, mine)
         while True:
             self._places.refresh()
             node = NodeId(self._places.best(self._barred))
             if node == NONE:
                 return None
-            devices = pick(self._ledger, node, self._role.demand, self._places.drawn(), self._within)
+            devices = pick(self._ledger, node, self._role.demand, self._places.drawn(), self._left(node, mine))
             grant = self._draft(number, index, node, devices, draft, allowed)
             if grant is not None:
                 if self._role.one_per_node:
@@ -151,12 +158,18 @@ class _Search:
                 return grant
             self._bar(node)
 
+    def _left(self, node: NodeId, mine: list[Held]) -> frozenset[int] | None:
+        """Return the devices of a node on which one more task of the job may be; None for all."""
+        if not self._role.demand.colocate:
+            return self._within
+        return apart(self._ledger, node, self._within, [one.grant for one in mine])
+
     def _draft(
         self, number: int, index: int, node: NodeId, devices: tuple[int, ...] | None, draft: Draft, allowed: Allowed
     ) -> Grant | None:
         if devices is None:
             return None
-        grant = grant_of(number, index, node, devices, self._role.demand)
+        grant = grant_of(self._ledger, number, index, node, devices, self._role.demand)
         mark = draft.mark()
         draft.take(grant, self._role.demand)
         if allowed(node):
@@ -164,7 +177,9 @@ class _Search:
         draft.undo(mark)
         return None
 
-    def _pinned(self, number: int, index: int, waiting: Waiting, draft: Draft, allowed: Allowed) -> Grant | None:
+    def _pinned(
+        self, number: int, index: int, waiting: Waiting, draft: Draft, allowed: Allowed, mine: list[Held]
+    ) -> Grant | None:
         pin, ledger, demand = waiting.spec.pin, self._ledger, self._role.demand
         if pin is None:
             return None
@@ -173,8 +188,9 @@ class _Search:
             return None
         if self._barred is not None and self._barred[node]:
             return None
-        devices = pick(ledger, node, demand, within=self._within)
+        left = self._left(node, mine)
+        devices = pick(ledger, node, demand, within=left)
         if pin.devices and devices:
-            free = [d for d in pin.devices if has_room(ledger, node, d, demand)]
+            free = [d for d in pin.devices if has_room(ledger, node, d, demand) and (left is None or d in left)]
             devices = tuple(free[: len(devices)]) if len(free) >= len(devices) else None
         return self._draft(number, index, node, devices, draft, allowed)

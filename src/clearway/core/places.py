@@ -76,7 +76,7 @@ class Places:
     def _rebuild(self) -> None:
         ledger, n = self.ledger, self.ledger.count
         self.may = self.admitted() & ledger.open[:n] & ~ledger.drained[:n]
-        for row, amount in ledger.needs_of(self.demand):
+        for row, amount in ledger.least_of(self.demand):
             self.may &= ledger.cap[row][:n] >= amount
         self.key = np.full(n, NONE, np.int64)
         self._preference = self._preferences()
@@ -120,8 +120,17 @@ class Places:
             width = ledger.width
             shares = ledger.dev_share.reshape(-1, width).take(rows, axis=0)
             rooms = ledger.dev_room.reshape(-1, width).take(rows, axis=0)
-            fits &= ((shares >= demand.share) & (rooms >= demand.gpu_memory)).any(axis=1)
+            memory = ledger.memory_of(demand, rows)
+            memory = memory if isinstance(memory, int) else memory[:, None]
+            fits &= ((shares >= demand.share) & (rooms >= memory)).any(axis=1)
+        if demand.colocate:
+            fits &= self.sharable(rows) >= demand.gpus
         return fits
+
+    def sharable(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many devices of these nodes are idle or have a turn left for the demand."""
+        ledger = self.ledger
+        return ledger.free[GPUS].take(rows) + ledger.turns.count(ledger, rows, self.demand)
 
     def _rescore(self, rows: NDArray[np.int64]) -> None:
         if self.ledger.count == 1:
@@ -155,8 +164,10 @@ class Places:
             return (self.may if empty else self.key >= 0).astype(np.int64)
         many = np.where(self.may, np.int64(MANY), 0)
         table = ledger.cap if empty else ledger.free
-        for row, amount in ledger.needs_of(demand):
+        for row, amount in ledger.least_of(demand) if empty else ledger.needs_of(demand):
             many = np.minimum(many, table[row][:n] // amount)
+        if demand.colocate and not empty:
+            many = np.minimum(many, self.sharable(np.arange(n)) // demand.gpus)
         if demand.one_device:
             many = np.minimum(many, self._parts(empty=empty))
         return np.maximum(many, 0)
@@ -172,7 +183,10 @@ class Places:
         fit = np.where(shares < 0, 0, MANY)
         if demand.share:
             fit = np.minimum(fit, shares // demand.share)
-        if demand.gpu_memory:
-            fit = np.minimum(fit, rooms // demand.gpu_memory)
+        memory = ledger.memory_of(demand, np.arange(n))
+        if not isinstance(memory, int):
+            fit = np.minimum(fit, rooms // np.maximum(memory, 1)[:, None])
+        elif memory:
+            fit = np.minimum(fit, rooms // memory)
         many: NDArray[np.int64] = np.maximum(fit, 0).sum(axis=1)
         return many

@@ -11,17 +11,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from clearway.core.devices import fits, pick
 from clearway.core.draft import Draft
 from clearway.core.place import Allowed, grant_of
 from clearway.core.protocols import Victim
 from clearway.core.resources import GPUS
+from clearway.core.turns import apart
 from clearway.model.ids import NodeId
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from clearway.core.ledger import Held
@@ -235,6 +237,8 @@ class Search:
         """Return how important the units are that must go until a node could have room, and the work they lose."""
         ledger = self.view.ledger
         short = {row: amount - int(ledger.free[row][node]) for row, amount in ledger.needs_of(demand)}
+        if demand.colocate:
+            short[GPUS] = demand.gpus - int(self.cls.places[0].sharable(np.array([node]))[0])
         share = demand.share or (1 if demand.one_device else 0)
         lost = 0
         for unit in units:
@@ -247,8 +251,8 @@ class Search:
                     for row, amount in ledger.needs_of(one.demand):
                         if row in short:
                             short[row] -= amount
-                    if GPUS in short and one.demand.one_device:
-                        short[GPUS] -= 1
+                    if GPUS in short and (one.demand.one_device or one.demand.colocate):
+                        short[GPUS] -= len(one.grant.devices)
         return (units[-1].rank, lost) if all(amount <= 0 for amount in short.values()) else None
 
     def _open(self, node: int) -> bool:
@@ -363,7 +367,7 @@ class Search:
         for number, role in enumerate(self.cls.spec.roles):
             left, index = role.min_tasks, 0
             for node in nodes:
-                while left and (grant := self._drafted(number, index, NodeId(node), within)) is not None:
+                while left and (grant := self._drafted(number, index, NodeId(node), within, grants)) is not None:
                     grants.append(grant)
                     left, index = left - 1, index + 1
                     if role.one_per_node:
@@ -374,14 +378,17 @@ class Search:
             return None
         return tuple(grants)
 
-    def _drafted(self, number: int, index: int, node: NodeId, within: frozenset[int] | None) -> Grant | None:
-        """Draft one task on a node; None where it has no room or may not stay."""
+    def _drafted(
+        self, number: int, index: int, node: NodeId, within: frozenset[int] | None, mine: list[Grant]
+    ) -> Grant | None:
+        """Draft one task on a node beside others of its job; None where it has no room or may not stay."""
         demand, ledger = self.cls.spec.roles[number].demand, self.view.ledger
         within = within if demand.gpus or demand.one_device else None
+        within = apart(ledger, node, within, mine) if demand.colocate else within
         if not self.cls.places[number].may[node] or not fits(ledger, node, demand, within):
             return None
         devices = pick(ledger, node, demand, within=within) or ()
-        grant = grant_of(number, index, node, devices, demand)
+        grant = grant_of(ledger, number, index, node, devices, demand)
         mark = self.draft.mark()
         self.draft.take(grant, demand)
         if self.allowed(node):

@@ -8,6 +8,7 @@ import numpy as np
 from sortedcontainers import SortedList
 
 from clearway.core.resources import GPUS
+from clearway.core.turns import staying, takes_one_more
 from clearway.model.fleet import PLENTY
 from clearway.model.ids import JobId
 from clearway.model.job import WHOLE
@@ -124,6 +125,11 @@ class Ends:
         late = [(self._later(job, now_us), job) for _, job in self._order.irange(maximum=(now_us, NO_JOB))]
         return sorted([*late, *self._order.irange(minimum=(now_us, NO_JOB))])
 
+    def end_of(self, job: JobId, now_us: int) -> int:
+        """Return when a job is expected to end, later than now; NEVER where nobody knows."""
+        end_us = self.jobs[job].end_us if job in self.jobs else NEVER
+        return end_us if end_us > now_us else self._later(job, now_us)
+
     def _later(self, job: JobId, now_us: int) -> int:
         return now_us + max((now_us - self.jobs[job].start_us) // OVERRUN_PARTS, 1)
 
@@ -149,11 +155,22 @@ DEVICE_STRIDE = 1 << 12  # device slots are numbered node * stride + number; no 
 
 def device_rows(one: Held) -> list[tuple[int, int, int]]:
     """Return (device slot, share, room) for each device that a grant holds (a part of)."""
-    if one.demand.gpus:
+    if one.demand.colocate:
+        share, room = 0, one.grant.gpu_memory  # the device is free when the last one goes: see Table
+    elif one.demand.gpus:
         share, room = WHOLE, PLENTY
     else:
         share, room = one.grant.share, one.grant.gpu_memory
     return [(one.grant.node * DEVICE_STRIDE + d, share, room) for d in one.grant.devices]
+
+
+class _Gone(NamedTuple):
+    """What has ended by a moment: rows of amounts and of devices, and the nodes that they were on."""
+
+    touched: NDArray[np.int64]
+    amounts: NDArray[np.bool_]
+    devices: NDArray[np.bool_]
+    until_us: int
 
 
 class Table:
@@ -161,7 +178,7 @@ class Table:
 
     def __init__(self, ledger: Ledger, ends: Ends, now_us: int) -> None:
         """Lay out the rows."""
-        self.ledger = ledger
+        self.ledger, self._expected, self._now_us = ledger, ends, now_us
         amounts, devices = ends.columns()
         self.amounts, self.devices = amounts.data, devices.data
         self.amount_ends, self.device_ends = _ends(amounts, now_us), _ends(devices, now_us)
@@ -177,7 +194,7 @@ class Table:
         over, gone = self.amount_ends <= until_us, self.device_ends <= until_us
         touched = np.unique(np.concatenate([self.amounts[2, over], self.devices[2, gone] // DEVICE_STRIDE]))
         if len(touched):
-            many[touched] = self._later(places, role, touched, over, gone)
+            many[touched] = self._later(places, role, _Gone(touched, over, gone, until_us))
         return many
 
     def _room_now(self, places: Places, role: Role) -> NDArray[np.int64]:
@@ -187,10 +204,8 @@ class Table:
             found = self._now[key] = places.room_counts(one_each=role.one_per_node)
         return np.minimum(found, role.tasks)
 
-    def _later(
-        self, places: Places, role: Role, touched: NDArray[np.int64], over: NDArray[np.bool_], gone: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        ledger = self.ledger
+    def _later(self, places: Places, role: Role, then: _Gone) -> NDArray[np.int64]:
+        ledger, touched, over = self.ledger, then.touched, then.amounts
         many = np.where(places.may.take(touched), np.int64(ANY), 0)
         node, row, amount = self.amounts[2, over], self.amounts[3, over], self.amounts[4, over]
         at = np.searchsorted(touched, node)
@@ -201,29 +216,57 @@ class Table:
                 np.add.at(free, at[mine], amount[mine])
                 many = np.minimum(many, free // need)
         if role.demand.gpus or role.demand.one_device:
-            many = np.minimum(many, self._by_devices(role, touched, gone))
+            many = np.minimum(many, self._by_devices(role, then))
         return np.minimum(np.maximum(many, 0), 1 if role.one_per_node else role.tasks)
 
-    def _by_devices(self, role: Role, touched: NDArray[np.int64], gone: NDArray[np.bool_]) -> NDArray[np.int64]:
-        ledger, width, demand = self.ledger, self.ledger.width, role.demand
+    def _by_devices(self, role: Role, then: _Gone) -> NDArray[np.int64]:
+        ledger, width, demand, touched = self.ledger, self.ledger.width, role.demand, then.touched
         shares = ledger.dev_share.reshape(-1, width).take(touched, axis=0)
         rooms = ledger.dev_room.reshape(-1, width).take(touched, axis=0)
         healthy = shares >= 0
-        slot = self.devices[2, gone]
+        slot = self.devices[2, then.devices]
         at = (np.searchsorted(touched, slot // DEVICE_STRIDE), slot % DEVICE_STRIDE)
-        np.add.at(shares, at, self.devices[3, gone])
-        np.add.at(rooms, at, self.devices[4, gone])
+        np.add.at(shares, at, self.devices[3, then.devices])
+        np.add.at(rooms, at, self.devices[4, then.devices])
+        turns = self._turns(touched, shares, then.until_us)
         if demand.gpus:
             memory = ledger.device_memory.take(touched)[:, None]
             idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms >= memory)).sum(axis=1)
+            for row, device, on_it in turns if demand.colocate else ():
+                room = int(rooms[row, device]) >= demand.gpu_memory and bool(healthy[row, device])
+                idle[row] += room and takes_one_more(on_it, demand.colocate)
             whole: NDArray[np.int64] = idle // demand.gpus
             return whole
         rooms = np.minimum(rooms, ledger.device_memory.take(touched)[:, None])
         by_share = shares // demand.share if demand.share else np.full_like(shares, ANY)
-        by_room = rooms // demand.gpu_memory if demand.gpu_memory else by_share
+        each = ledger.memory_of(demand, touched)
+        each = each if isinstance(each, int) else np.maximum(each, 1)[:, None]
+        by_room = by_share if isinstance(each, int) and not each else rooms // each
         fit = np.where(healthy, np.maximum(np.minimum(by_share, by_room), 0), 0)
         parts: NDArray[np.int64] = np.minimum(fit, ANY).sum(axis=1)
         return parts
+
+    def _turns(
+        self, touched: NDArray[np.int64], shares: NDArray[np.int64], until_us: int
+    ) -> list[tuple[int, int, list[int]]]:
+        """Return (row of `touched`, device, who is still on it) of devices in time sharing; free those left by all."""
+        ledger, found = self.ledger, []
+        for at, node in enumerate(touched.tolist()) if ledger.turns.on else ():
+            jobs = sorted(ledger.on_node[node]) if node in ledger.turns.on else []
+            stay = [
+                one
+                for job in jobs
+                if self._expected.end_of(job, self._now_us) > until_us
+                for one in ledger.holdings[job]
+                if one.grant.node == node
+            ]
+            on_it = staying(stay)
+            for device in ledger.turns.on.get(node, ()):
+                if device in on_it:
+                    found.append((at, device, on_it[device]))
+                else:
+                    shares[at, device] += WHOLE
+        return found
 
 
 def _ends(columns: Columns, now_us: int) -> NDArray[np.int64]:

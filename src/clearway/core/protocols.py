@@ -213,3 +213,4 @@ class Rules(NamedTuple):
     time_slice_us: int | None = None
     reservation_timeout_us: int | None = None
     topology: int = 1
+    proportional: bool = False

@@ -33,9 +33,9 @@ class Rows:
         return row
 
     def needs(self, demand: Demand) -> Needs:
-        """Return what a demand takes from the node columns, zeros left out."""
+        """Return what a demand takes from the node columns, zeros left out; devices in turns are no row."""
         fixed = ((CPUS, demand.cpus), (MEMORY, demand.memory), (DISK, demand.disk), (BANDWIDTH, demand.bandwidth))
-        own = [(row, amount) for row, amount in (*fixed, (GPUS, demand.gpus)) if amount]
+        own = [(row, amount) for row, amount in (*fixed, (GPUS, 0 if demand.colocate else demand.gpus)) if amount]
         return (*own, *((self.of(name), amount) for name, amount in demand.resources))
 
 

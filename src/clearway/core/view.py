@@ -76,6 +76,7 @@ class View:
         """Begin with an empty fleet and an empty line."""
         self.rules = rules
         self.ledger = Ledger()
+        self.ledger.proportional = rules.proportional
         self.queues = Queues()
         self.line = Line()
         self.ends = Ends(self.ledger)
@@ -104,6 +105,7 @@ class View:
     def set_rules(self, rules: Rules, now_us: int) -> None:
         """Decide by other rules from now on: every key and every score is worked out anew."""
         self.rules = rules
+        self.ledger.proportional = rules.proportional
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.places.clear()
         self.emptied.clear()

@@ -17,6 +17,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     (with neither `gpus` nor `share`: a memory share of one device). `cpus` and `bandwidth` are
     thousandths of a CPU and of a Gbit/s; `memory` and `disk` bytes; `resources` whole counts by name.
     `gpu_models` is in order of preference, empty for any. `inputs` are names and bytes of the data that it reads.
+    `colocate`: so many other tasks that allow it too may take turns on its devices; goes with whole `gpus` only.
     """
 
     gpus: int = 0
@@ -32,6 +33,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     tolerates: tuple[str, ...] = ()
     spot: str = "allow"
     inputs: tuple[tuple[str, int], ...] = ()
+    colocate: int = 0
 
     @property
     def one_device(self) -> bool:

@@ -182,6 +182,7 @@ JOB_WORDS: dict[str, Word] = {
     **_SHAPE_WORDS,
     **DEMAND_WORDS,
     "roles": Word(_roles, "nested", "kinds of tasks that start together, instead of tasks"),
+    "colocate": Word(v.count, "number", "so many such jobs may share its devices' time with it; 0: none"),
     "topology": Word(_topology, "nested", "{require: .., prefer: ..}: domain that must or should hold its devices"),
     "uses": Word(v.names, "names", "shared limits of which it holds a slot while it runs"),
     "after": Word(v.names, "names", "jobs that must have succeeded first"),
@@ -206,7 +207,7 @@ JOB_WORDS: dict[str, Word] = {
     "tenant": Word(v.name, "text", "who pays for it"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
-LATER = frozenset({"colocate", "secrets", "speedup", "array", "max_cost"})
+LATER = frozenset({"secrets", "speedup", "array", "max_cost"})
 """Words of SPEC that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
@@ -308,7 +309,7 @@ def _read_roles(given: dict[str, Any]) -> tuple[Role, ...]:
     for word in ("tasks", "min_tasks"):
         if word in given:
             raise InputError(word, given[word], "either roles or tasks, not both")
-    shared = {k: given[k] for k in (*DEMAND_WORDS, "one_per_node") if k in given}
+    shared = {k: given[k] for k in (*DEMAND_WORDS, "one_per_node", "colocate") if k in given}
     roles = tuple(_read_role(r.get("name", f"role-{i}"), {**shared, **r}) for i, r in enumerate(given["roles"]))
     if len({r.name for r in roles}) < len(roles):
         raise InputError("roles", [r.name for r in roles], "each role has a name of its own")
@@ -335,5 +336,13 @@ def _read_demand(given: dict[str, Any]) -> Demand:
         share=milli % WHOLE,
         gpu_memory=given.get("gpu_memory", 0),
         gpu_models=given.get("gpu_model", ()),
+        colocate=_colocate(given.get("colocate", 0), milli),
         **same,
     )
+
+
+def _colocate(others: int, milli: int) -> int:
+    """Return with how many others a task takes turns: where it holds no device, with none."""
+    if others and milli % WHOLE:
+        raise InputError("colocate", others, "whole GPUs: a share of one device has its own part of it already")
+    return others if milli else 0

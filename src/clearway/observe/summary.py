@@ -3,7 +3,8 @@
 All integrals run from the first submit to the last end.
 
 - `gpu_use` held milli-GPU-seconds over those of the nodes that were there (a lost node is not); `gpu_busy` the same
-  with what is held weighted by the part that the job really uses.
+  with what is held weighted by the part that the job really uses. A device whose time jobs share counts as held once,
+  and as used by all of them together, at most whole.
 - `mean_wait`, `p95_wait` first start minus submit, of jobs that started; `mean_jct`, `p95_jct` end minus submit, of
   jobs that ended. p95 is the nearest rank.
 - `mean_bounded_slowdown` of jobs that started and ended: max(1, (end - submit) / max(last attempt's length, 10 s)),
@@ -19,6 +20,7 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from clearway.core.turns import Occupied
 from clearway.model import events as ev
 from clearway.model.job import WHOLE
 from clearway.model.machine_words import MICROS
@@ -29,7 +31,7 @@ from clearway.model.values import SECOND_US
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from clearway.model.events import Record
+    from clearway.model.events import Grant, Record
     from clearway.model.ids import ClassId, JobId, NodeId
     from clearway.model.reasons import Reason
 
@@ -45,6 +47,7 @@ class _Live:
     submitted_us: int
     wants_gpus: bool
     busy: int
+    turns: tuple[bool, ...] = ()
     first_us: int | None = None
     last_us: int | None = None
     run_us: int = 0
@@ -96,7 +99,8 @@ class Summary:
         self._busy_of = busy or {}
         self._jobs: dict[JobId, _Live] = {}
         self._lines: dict[ClassId, _Line] = {}
-        self._grants: dict[tuple[JobId, int, int], tuple[NodeId, int, int]] = {}
+        self._grants: dict[tuple[JobId, int, int], tuple[Grant, int, bool]] = {}
+        self._occupied = Occupied()
         self._nodes: dict[NodeId, tuple[int, int]] = {}
         self._away: set[NodeId] = set()
         self._short = 0
@@ -150,16 +154,25 @@ class Summary:
                 amount.total += amount.rate * past
         self._now_us = now_us
 
-    def _hold(self, key: tuple[JobId, int, int], node: NodeId, milli: int) -> None:
-        busy = self._jobs[key[0]].busy
-        self._grants[key] = (node, milli, busy)
-        self._held.rate += milli
-        self._used.rate += milli * busy
+    def _hold(self, job: JobId, grant: Grant) -> None:
+        live = self._jobs[job]
+        found = (grant, live.busy, live.turns[grant.role])
+        self._grants[job, grant.role, grant.index] = found
+        self._count(*found, 1)
 
     def _free(self, key: tuple[JobId, int, int]) -> None:
-        _, milli, busy = self._grants.pop(key, (None, 0, 0))
-        self._held.rate -= milli
-        self._used.rate -= milli * busy
+        found = self._grants.pop(key, None)
+        if found is not None:
+            self._count(*found, -1)
+
+    def _count(self, grant: Grant, busy: int, in_turn: bool, sign: int) -> None:  # noqa: FBT001 - it comes from a tuple
+        if in_turn:
+            held, used = self._occupied.change(grant, busy, sign)
+        else:
+            held = sign * grant.share * len(grant.devices)
+            used = held * busy
+        self._held.rate += held
+        self._used.rate += used
 
     # --- jobs ---
 
@@ -167,7 +180,8 @@ class Summary:
         if self._first_us is None:
             self._first_us = self._now_us = r.at_us
         wants = any(x.demand.milli_gpus or x.demand.one_device for x in r.spec.roles)
-        self._jobs[r.job] = _Live(r.at_us, wants, self._busy_of.get(r.spec.name, WHOLE))
+        turns = tuple(x.demand.colocate > 0 for x in r.spec.roles)
+        self._jobs[r.job] = _Live(r.at_us, wants, self._busy_of.get(r.spec.name, WHOLE), turns)
 
     def _started(self, r: ev.Started) -> None:
         job = self._jobs[r.job]
@@ -177,11 +191,11 @@ class Summary:
             self._wait.add((r.at_us - job.submitted_us) / SECOND_US)
         job.last_us = r.at_us
         for g in r.grants:
-            self._hold((r.job, g.role, g.index), g.node, g.share * len(g.devices))
+            self._hold(r.job, g)
 
     def _resized(self, r: ev.Resized) -> None:
         for g in r.more:
-            self._hold((r.job, g.role, g.index), g.node, g.share * len(g.devices))
+            self._hold(r.job, g)
 
     def _task_ended(self, r: ev.TaskEnded) -> None:
         self._free((r.task.job, r.task.role, r.task.index))
@@ -241,7 +255,7 @@ class Summary:
 
     def _node_gone(self, r: ev.NodeLost | ev.NodeRemoved) -> None:
         self._out(r.node)
-        for key in [k for k, held in self._grants.items() if held[0] == r.node]:
+        for key in [k for k, held in self._grants.items() if held[0].node == r.node]:
             self._free(key)
 
     def _node_heard(self, r: ev.NodeHeard) -> None:

@@ -89,12 +89,17 @@ def _asked_devices(f: Facts) -> list[str]:
     memory = amounts.size(f.number("gpu_memory"))
     held = f" with {memory} of GPU memory each" if f.has("gpu_memory") else ""
     if f.number("gpus"):
-        return [f"{_count(f.number('gpus'), 'GPU')}{of}{held}"]
+        return [f"{_count(f.number('gpus'), 'GPU')}{of}{held}{_turns(f.number('colocate'))}"]
     if f.number("share"):
         return [f"{amounts.thousandths(f.number('share'))} of one GPU device{of}{held.removesuffix(' each')}"]
     if f.has("gpu_memory"):
         return [f"{memory} of GPU memory on one device{of}"]
     return []
+
+
+def _turns(others: int) -> str:
+    """Say with how many others a job takes turns on its devices."""
+    return f" (shared with up to {others} other{'s' if others > 1 else ''})" if others else ""
 
 
 def _asked_others(f: Facts) -> list[str]:

@@ -81,8 +81,6 @@ def rules_for(spec: PolicySpec) -> Rules:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
     if spec.estimate == "forecast":
         raise NotYetError.of("estimate", spec.estimate, "policy")
-    if spec.share_memory != "stated":
-        raise NotYetError.of("share_memory", spec.share_memory, "policy")
     if spec.fallback not in ORDERS:
         raise InputError("fallback", spec.fallback, "one of " + ", ".join(sorted(ORDERS)))
     if spec.half_life_us is not None:
@@ -101,6 +99,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         time_slice_us=spec.time_slice_us,
         reservation_timeout_us=spec.reservation_timeout_us,
         topology=dict(spec.score).get(Topology.name, 0),
+        proportional=spec.share_memory == "proportional",
     )
 
 

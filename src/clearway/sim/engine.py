@@ -58,6 +58,7 @@ class SimEngine:
         self._reports: list[Report] = []
         self._ends: dict[TaskRef, TaskIsGone] = {}
         self._died: set[TaskRef] = set()
+        self._uneasy: dict[int, Run] = {}
 
     # --- what only the simulator knows ---------------------------------------------------------
 
@@ -201,6 +202,7 @@ class SimEngine:
         run, task = surely.what
         if task in run.held:
             self._gone(run, task, KILLED)
+        self._settle_neighbours()
 
     # --- attempts ------------------------------------------------------------------------------
 
@@ -212,12 +214,31 @@ class SimEngine:
             if run.was_whole and not run.is_whole:
                 self._save(run, on_stop=asked and run.saves_on_stop())
             run.was_whole = run.is_whole
-            run.version += 1
-            run.progress.go(run.speed(now_us), now_us)
-            if now_us < run.copied_us:
-                self._heap.push(run.copied_us, ENDS_FIRST, self._copied, run)
-            if run.progress.rate and run.work is not None:
-                self._heap.push(run.progress.end_us(run.work), ENDS_FIRST, self._finish, run)
+            self._go(run)
+            self._beside(run)
+        self._settle_neighbours()
+
+    def _go(self, run: Run) -> None:
+        """Have an attempt go on at the speed that it has as it stands now."""
+        now_us = self.clock.now_us()
+        run.version += 1
+        run.progress.go(run.speed(now_us), now_us)
+        if now_us < run.copied_us:
+            self._heap.push(run.copied_us, ENDS_FIRST, self._copied, run)
+        if run.progress.rate and run.work is not None:
+            self._heap.push(run.progress.end_us(run.work), ENDS_FIRST, self._finish, run)
+
+    def _beside(self, run: Run) -> None:
+        """Take note of the attempts that share a device's time with one that changes: their speed may change."""
+        if run.shares:
+            self._uneasy |= {id(other): other for other in run.neighbours()}
+
+    def _settle_neighbours(self) -> None:
+        """Bring the speed of attempts up to date beside which others have come or gone."""
+        uneasy, self._uneasy = self._uneasy, {}
+        for run in uneasy.values():
+            if run.held:
+                self._go(run)
 
     def _copied(self, run: Run) -> None:
         self._settle({id(run): run}, asked=False)
@@ -237,6 +258,7 @@ class SimEngine:
         exit_code = run.truth.exit_code(run.attempt)
         for task in list(run.held):
             self._gone(run, task, exit_code)
+        self._settle_neighbours()
 
     def _gone(self, run: Run, task: TaskRef, exit_code: int) -> None:
         machine = self._take(run, task)
@@ -247,6 +269,7 @@ class SimEngine:
             self._tell(report)
 
     def _take(self, run: Run, task: TaskRef) -> Machine:
+        self._beside(run)
         machine = run.remove(task, self.clock.now_us()).machine
         if not run.held:
             run.version += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.copies import Copies
 from clearway.ports.engine import NodeIsUp
-from clearway.sim.progress import Place, Progress, elastic, rate, whole, work_of
+from clearway.sim.progress import FULL_TIME, Place, Progress, elastic, rate, whole, work_of
 
 if TYPE_CHECKING:
     from clearway.model.actions import Action, Launch
@@ -28,7 +28,7 @@ class Reach(Enum):
 class Machine:
     """One machine. While it is cut off, its reports and the orders to it wait for the network."""
 
-    __slots__ = ("copies", "orders", "reach", "reports", "runs", "spec", "unhealthy", "version")
+    __slots__ = ("copies", "orders", "reach", "reports", "runs", "spec", "turns", "unhealthy", "version")
 
     def __init__(self, spec: NodeSpec) -> None:
         self.spec = spec
@@ -39,6 +39,14 @@ class Machine:
         self.unhealthy: tuple[int, ...] = ()
         self.version = 0
         self.copies = Copies()
+        self.turns: dict[int, dict[TaskRef, Run]] = {}  # by device, the tasks that share its time
+
+    def crowd(self, device: int) -> int:
+        """Return how much of a device those want together who share its time, in thousandths.
+
+        Who stands still (paused, told to stop, copying its inputs, waiting for the rest of its gang) wants nothing.
+        """
+        return sum(run.truth.busy for task, run in self.turns.get(device, {}).items() if run.wants(task))
 
     def hello(self) -> NodeIsUp:
         """Return what it says of itself."""
@@ -56,8 +64,8 @@ class Run:
     """One attempt of a job: tasks that work together and end together."""
 
     __slots__ = (
-        "attempt", "broken", "copied_us", "counts", "held", "job", "paused", "progress", "spec", "stopping", "truth",
-        "version", "was_whole", "work", "written_off",
+        "attempt", "broken", "copied_us", "counts", "held", "job", "paused", "progress", "shares", "spec", "stopping",
+        "truth", "version", "was_whole", "work", "works", "written_off",
     )  # fmt: skip
 
     def __init__(self, order: Launch, truth: Truth, saved: int) -> None:
@@ -74,6 +82,8 @@ class Run:
         self.copied_us = 0  # when all its tasks have their inputs
         self.broken = False  # a task died without a word, and the others wait for it
         self.was_whole = False
+        self.works = False  # as it was last looked at
+        self.shares = any(role.demand.colocate for role in order.spec.roles)
         self.version = 0
 
     def add(self, task: TaskRef, held: Held, now_us: int) -> None:
@@ -85,6 +95,8 @@ class Run:
         self.held[task] = held
         self.counts[task.role] += 1
         held.machine.runs[task] = self
+        for device in self._shared(task, held):
+            held.machine.turns.setdefault(device, {})[task] = self
 
     def stop(self, task: TaskRef) -> None:
         """Note that a task of it was told to stop: it works no more."""
@@ -99,6 +111,8 @@ class Run:
         self.paused.discard(task)
         held = self.held.pop(task)
         del held.machine.runs[task]
+        for device in self._shared(task, held):
+            del held.machine.turns[device][task]
         if self.spec.roles[task.role].demand.inputs:
             held.machine.copies.end(held.machine.spec, task, now_us)
         return held
@@ -113,16 +127,41 @@ class Run:
         """Whether enough of its tasks work for any to get on."""
         return not self.broken and whole(self.spec, self.counts)
 
+    def _shared(self, task: TaskRef, held: Held) -> tuple[int, ...]:
+        """Return the devices whose time one of its tasks shares with other jobs."""
+        return held.grant.devices if self.spec.roles[task.role].demand.colocate else ()
+
+    def neighbours(self) -> list[Run]:
+        """Return the attempts that share a device's time with this one, this one included if it shares any."""
+        found: dict[int, Run] = {}
+        for task, held in self.held.items():
+            for device in self._shared(task, held):
+                found |= {id(run): run for run in held.machine.turns[device].values()}
+        return list(found.values())
+
+    def wants(self, task: TaskRef) -> bool:
+        """Whether one of its tasks is at work."""
+        return self.works and task not in self.stopping
+
     def speed(self, now_us: int) -> int:
         """Return the work that it does per microsecond as it stands."""
-        if self.paused or not self.is_whole or now_us < self.copied_us:
+        self.works = not self.paused and self.is_whole and now_us >= self.copied_us
+        if not self.works:
             return 0
-        if not (self.truth.speed or self.truth.slowdown or elastic(self.spec)):
+        if not (self.truth.speed or self.truth.slowdown or elastic(self.spec) or self.shares):
             return rate(self.spec, self.truth, ())
         return rate(self.spec, self.truth, self._working())
 
     def _working(self) -> list[Place]:
-        return [(held.machine.spec, held.grant) for task, held in self.held.items() if task not in self.stopping]
+        return [
+            (
+                held.machine.spec,
+                held.grant,
+                max([FULL_TIME, *(held.machine.crowd(d) for d in self._shared(task, held))]),
+            )
+            for task, held in self.held.items()
+            if task not in self.stopping
+        ]
 
     def stop_us(self) -> int | None:
         """Return how long one of its tasks takes to stop; None for ever. Writing a last checkpoint takes its time."""

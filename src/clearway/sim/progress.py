@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 UNIT = FULL * FULL
 """Work of one undisturbed microsecond: fine enough that no division by a speed shows in a moment."""
 
-Place = tuple["NodeSpec", "Grant"]
+FULL_TIME = 1000
+"""A device's time in thousandths."""
+
+Place = tuple["NodeSpec", "Grant", int]
+"""Where a task is, and how much of the busiest of its devices all who share that one want, at least FULL_TIME."""
 
 
 def elastic(spec: JobSpec) -> bool:
@@ -38,23 +42,24 @@ def work_of(spec: JobSpec, runtime_us: int) -> int:
 def rate(spec: JobSpec, truth: Truth, places: Collection[Place]) -> int:
     """Return the work per microsecond of an attempt that holds these places.
 
-    A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks.
+    A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks. Where tasks that share a
+    device's time want more than there is of it, each gets what it wants in the same proportion.
     """
-    if not truth.speed and not truth.slowdown:
-        return UNIT * (len(places) if elastic(spec) else 1)
+    if not places:
+        return UNIT
     speeds = dict(truth.speed)
-    each = [speeds.get(node.gpu_model, FULL) for node, _ in places]
+    each = [speeds.get(node.gpu_model, FULL) * FULL_TIME * FULL // crowd for node, _, crowd in places]
     whole = sum(each) if elastic(spec) else min(each)
-    return max(whole * UNIT // _slowdown(truth, places), 1)
+    return max(whole * UNIT // (_slowdown(truth, places) * FULL), 1)
 
 
 def _slowdown(truth: Truth, places: Collection[Place]) -> int:
     """Return the factor of the smallest domain that holds all devices; of the widest one stated if none does."""
     factors = dict(truth.slowdown)
-    devices = {(node.name, d) for node, grant in places for d in grant.devices}
+    devices = {(node.name, d) for node, grant, _ in places for d in grant.devices}
     if not factors or len(devices) <= 1:
         return FULL
-    level = _nearest([node for node, grant in places if grant.devices], devices)
+    level = _nearest([node for node, grant, _ in places if grant.devices], devices)
     return factors.get(level, FULL) if level else max(factors.values())
 
 

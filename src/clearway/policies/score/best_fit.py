@@ -32,8 +32,9 @@ class BestFit:
         """Return how little stays free on each node."""
         free = ledger.free[CPUS].take(rows)
         cpus = np.where(free >= PLENTY // 2, 0, free - demand.cpus)
-        gpus = ledger.milli.take(rows) - demand.milli_gpus
+        gpus = ledger.milli.take(rows) - ledger.milli_taken(demand, rows)
         both = LARGEST_CPUS * LARGEST_GPUS
         left = (cpus * LARGEST_GPUS + gpus * LARGEST_CPUS) * FULL // (2 * both)
         rest = (cpus * LARGEST_GPUS + gpus * LARGEST_CPUS) * FULL % (2 * both) > 0
-        return np.maximum(0, FULL - left - rest)
+        score: NDArray[np.int64] = np.maximum(0, FULL - left - rest)
+        return score

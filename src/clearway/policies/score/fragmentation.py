@@ -39,6 +39,6 @@ class Fragmentation:
             return tight * POINT
         lost = ledger.fragments.lost(demand, ledger, rows) + (FULL - tight) * (ROOMIEST_MILLI // FULL)
         if demand.milli_gpus:
-            lost += ledger.fragments.price(ledger, rows) * (PRICE * demand.milli_gpus)
+            lost += ledger.fragments.price(ledger, rows) * ledger.milli_taken(demand, rows) * PRICE
         worst: NDArray[np.int64] = np.maximum(FULL * POINT - lost, 0)
         return worst

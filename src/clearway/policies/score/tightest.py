@@ -32,7 +32,7 @@ class Tightest:
 
     def score(self, demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return 100 - the free device time left over, in hundredths of 16 devices."""
-        devices = BY_LEFT.take(ledger.milli.take(rows) - demand.milli_gpus, mode="clip")
+        devices = BY_LEFT.take(ledger.milli.take(rows) - ledger.milli_taken(demand, rows), mode="clip")
         if demand.gpus or demand.one_device or not demand.cpus:
             return devices
         cap = ledger.cap[CPUS].take(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearway.core.turns import Occupied
 from clearway.model import events as ev
 from clearway.model.fleet import PLENTY
 from clearway.model.job import WHOLE
@@ -22,7 +23,7 @@ from clearway.sim.results.totals import Integrals, Totals
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from clearway.model.events import Record
+    from clearway.model.events import Grant, Record
     from clearway.model.fleet import NodeSpec
     from clearway.model.ids import JobId, NodeId
     from clearway.model.job import JobSpec
@@ -47,6 +48,7 @@ class _Live:
     name: str
     queue: str
     per_task: tuple[int, ...]
+    turns: tuple[bool, ...]
     milli: int
     submit_us: int
     crowd_us: float
@@ -74,7 +76,8 @@ class Fold:
         self._jobs: dict[JobId, _Live] = {}
         self._nodes: dict[NodeId, int] = {}
         self._away: set[NodeId] = set()
-        self._grants: dict[GrantKey, tuple[NodeId, int, str]] = {}
+        self._grants: dict[GrantKey, tuple[Grant, int, str]] = {}
+        self._occupied = Occupied()
         self._on: dict[type, Callable[[Any], None]] = {
             ev.Submitted: self._submitted, ev.Refused: self._job_refused, ev.Started: self._job_started,
             ev.TaskEnded: self._task_ended, ev.AttemptEnded: self._attempt_ended, ev.Ended: self._ended,
@@ -125,7 +128,8 @@ class Fold:
         milli = sum(role.tasks * each for role, each in zip(spec.roles, per_task, strict=True))
         known = self._expected.pop(spec.name, _Expected())
         self.queues.setdefault(spec.queue, len(self.queues))
-        self._jobs[r.job] = _Live(known, spec.name, spec.queue, per_task, milli, r.at_us, self._at.crowd_us)
+        turns = tuple(self.by_gpu and role.demand.colocate > 0 for role in spec.roles)
+        self._jobs[r.job] = _Live(known, spec.name, spec.queue, per_task, turns, milli, r.at_us, self._at.crowd_us)
         self._ask(spec.queue, milli)
         self._wait(1)
 
@@ -145,8 +149,8 @@ class Fold:
         job.last_us = r.at_us
         for g in r.grants:
             milli, key = job.per_task[g.role], (r.job, g.role, g.index)
-            self._grants[key] = (g.node, milli, job.queue)
-            self._hold(milli, job.queue)
+            self._grants[key] = (g, -1 if job.turns[g.role] else milli, job.queue)
+            self._hold(*self._grants[key], 1)
             if self.gantt.shows(g.node):
                 self.gantt.begin(key, g.node, Bar(0, g.devices, milli, r.at_us, r.at_us, job.queue, job.name))
 
@@ -188,14 +192,16 @@ class Fold:
         self._waiting += by
         self.curves.change("waiting", by, self.now_us)
 
-    def _hold(self, milli: int, queue: str) -> None:
+    def _hold(self, grant: Grant, milli: int, queue: str, sign: int) -> None:
+        """Count a grant, or count it off; devices that jobs share count once, for whoever comes first or goes last."""
+        milli = sign * milli if milli >= 0 else self._occupied.change(grant, 0, sign)[0]
         self._at.held += milli
         self.curves.change(f"held/{queue}", milli, self.now_us)
 
     def _free(self, key: GrantKey) -> None:
         found = self._grants.pop(key, None)
         if found is not None:
-            self._hold(-found[1], found[2])
+            self._hold(*found, -1)
             self.gantt.end(key, self.now_us)
 
     # --- who lacks capacity ---
@@ -226,7 +232,7 @@ class Fold:
 
     def _node_gone(self, r: ev.NodeLost | ev.NodeRemoved) -> None:
         self._out(r.node)
-        for key in [k for k, held in self._grants.items() if held[0] == r.node]:
+        for key in [k for k, held in self._grants.items() if held[0].node == r.node]:
             self._free(key)
 
     def _node_heard(self, r: ev.NodeHeard) -> None:

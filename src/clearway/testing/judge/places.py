@@ -80,6 +80,7 @@ def _devices(w: World, node: str, words: Raw, held: list[Held]) -> Iterator[str]
         if "gpu_memory" in words:
             yield from _over(f"device {d} of {node}", parts, "gpu_memory", amount("gpu_memory", words["gpu_memory"]))
         yield from _shared_whole(f"device {d} of {node}", parts)
+        yield from _in_turns(w, f"device {d} of {node}", parts)
 
 
 def _on_one_device(w: World, h: Held) -> Held:
@@ -99,6 +100,22 @@ def _shared_whole(what: str, parts: list[Held]) -> Iterator[str]:
         whole = wholes.get(t, whole)
         if whole and n > 1:
             yield f"{what} is held whole by one job at {show(t)} and by another too"
+            return
+
+
+def _in_turns(w: World, what: str, parts: list[Held]) -> Iterator[str]:
+    """Check that those who share a device's time let so many others on it, and have it for themselves."""
+    friends = {h.job: w.words(h.job).get("colocate", 0) for h in parts}
+    if not any(friends.values()):
+        return
+    for t in sorted({h.begin for h in parts if h.end > h.begin}):
+        now = [h for h in parts if h.begin <= t < h.end]
+        least = min(now, key=lambda h: friends[h.job])
+        if len(now) > 1 + friends[least.job] and any(friends[h.job] for h in now):
+            yield f"{what} carries {len(now)} tasks at {show(t)}, and {least.job} puts up with {friends[least.job]}"
+            return
+        if len({h.job for h in now}) < len(now):
+            yield f"{what} carries two tasks of one job at {show(t)}"
             return
 
 
