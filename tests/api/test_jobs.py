@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clearway.config.home import read_running
+from clearway.engines.local.cuts import Cuts
+from clearway.engines.local.tasks import Task
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.policies.registry import BUNDLES
 from tests.api.live import PATIENCE_S, live
@@ -377,3 +379,27 @@ def test_a_job_that_runs_no_more_cannot_be_suspended(client: Client) -> None:
         client.suspend(f"id:{row['id']}")
     with pytest.raises(InputError):
         client.submit([])
+
+
+def test_a_log_that_was_cut_reads_the_same_every_way(client: Client, home: Path) -> None:
+    row = ran(client, "seq 1 100000")
+    ref, path = f"id:{row['id']}", home / "logs" / str(row["id"]) / "1-0-0.stdout"
+    size = path.stat().st_size
+    task = Task("cut")
+    task.logs, task.limit = (str(path),), 128 * 1024
+    Cuts().look(task)
+    whole = b"".join(client.logs(ref))
+    assert len(whole) < size
+    assert whole.startswith(b"1\n2\n")
+    assert whole.endswith(b"\n100000\n")
+    assert b"bytes are cut here" in whole
+    assert b"\0" not in whole
+    assert b"".join(client.logs(ref, follow=True)) == whole
+    pieces, at = "", 0
+    while at < size:
+        listed = json.loads(body(get(home, f"jobs/{row['id']}/logs?format=json&offset={at}")))
+        pieces, at = pieces + listed["text"], listed["next"]
+    assert pieces.encode() == whole
+    part = get(home, f"jobs/{row['id']}/logs", "Range: bytes=-10")
+    assert (part.status, body(part)) == (206, whole[-10:])
+    assert len(body(get(home, f"jobs/{row['id']}/logs", f"Range: bytes=0-{size - 1}"))) == size

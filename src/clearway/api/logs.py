@@ -12,7 +12,17 @@ from starlette.responses import Response, StreamingResponse
 from clearway.api.desk import TheDesk, TheJob, answer
 from clearway.api.jobs import until_over
 from clearway.api.ranges import wanted_part
-from clearway.api.tail import FIRST_PAUSE_S, LONGEST_PAUSE_S, growing, marked, part_of, read_piece, size_of
+from clearway.api.tail import (
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    data_of,
+    growing,
+    marked,
+    next_data,
+    part_of,
+    read_data,
+    size_of,
+)
 from clearway.model import events as ev
 from clearway.model.errors import NotFoundError
 from clearway.model.states import State
@@ -61,6 +71,8 @@ async def logs(
 ) -> Response:
     """Send what a task of the latest (or given) attempt wrote: bytes as they are, from `offset` or of a Range.
 
+    What was cut from a log that grew too long is left out, or zeros in a Range.
+
     `follow`: goes on as it grows, until the job (or the given attempt) is over. `format=json`: a piece of text in
     which bytes that are no UTF-8 are written as escapes, and where the next piece begins.
     """
@@ -79,6 +91,8 @@ async def logs(
 
 async def _send(path: Path, offset: int, header: str | None) -> Response:
     size = await run_in_threadpool(size_of, path)
+    if header is None and (await run_in_threadpool(next_data, path, 0))[1] < size:
+        return StreamingResponse(data_of(path, offset, size), media_type=BYTES)  # it was cut: how long it is shows then
     part = wanted_part(header if not offset else f"bytes={offset}-" if offset < size else None, size)
     start = min(offset, size) if part.whole else part.start
     headers = {"Accept-Ranges": "bytes", "Content-Length": str(part.end - start)}
@@ -90,7 +104,7 @@ async def _send(path: Path, offset: int, header: str | None) -> Response:
 
 def _list(path: Path, offset: int) -> dict[str, object]:
     size = size_of(path)
-    raw = read_piece(path, offset, LISTED_BYTES)
+    offset, raw = read_data(path, offset, LISTED_BYTES)
     if offset + len(raw) < size:
         raw = raw[: len(raw) - _cut_character(raw)]
     return _listed(raw, offset, size)

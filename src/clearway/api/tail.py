@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
@@ -27,6 +29,26 @@ def size_of(path: Path) -> int:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def next_data(path: Path, start: int) -> tuple[int, int]:
+    """Return from where to where there is data at or behind an offset: a log that was cut has a hole between."""
+    try:
+        with path.open("rb") as file:
+            first = os.lseek(file.fileno(), start, os.SEEK_DATA)
+            return first, os.lseek(file.fileno(), first, os.SEEK_HOLE)
+    except FileNotFoundError:
+        return start, start
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # nothing but the end lies behind
+            return start, start
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_data(path: Path, start: int, most: int = PIECE_BYTES) -> tuple[int, bytes]:
+    """Return the next up to `most` bytes of data at or behind an offset, and the offset at which they stand."""
+    first, end = next_data(path, start)
+    return first, read_piece(path, first, min(most, end - first))
+
+
 def read_piece(path: Path, start: int, most: int = PIECE_BYTES) -> bytes:
     """Return up to `most` bytes from `start` on; empty at the end, or where nothing was written yet."""
     try:
@@ -39,8 +61,18 @@ def read_piece(path: Path, start: int, most: int = PIECE_BYTES) -> bytes:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
 
+async def data_of(path: Path, start: int, end: int) -> AsyncIterator[bytes]:
+    """Yield the data between two offsets: what was cut between them is left out."""
+    while start < end:
+        start, piece = await run_in_threadpool(read_data, path, start)
+        if not piece:
+            return
+        yield piece[: max(0, end - start)]
+        start += len(piece)
+
+
 async def part_of(path: Path, start: int, end: int) -> AsyncIterator[bytes]:
-    """Yield bytes `start` up to `end`; fewer where the file became shorter."""
+    """Yield bytes `start` up to `end`, zeros for what was cut; fewer where the file became shorter."""
     while start < end:
         piece = await run_in_threadpool(read_piece, path, start, min(PIECE_BYTES, end - start))
         if not piece:
@@ -59,7 +91,7 @@ async def growing(
     pause = FIRST_PAUSE_S
     while True:
         last = over()  # asked before reading: what was written before the end is then read
-        piece = await run_in_threadpool(read_piece, path, start)
+        start, piece = await run_in_threadpool(read_data, path, start)
         if piece:
             start += len(piece)
             pause = FIRST_PAUSE_S

@@ -115,4 +115,7 @@ def _engine(settings: Settings) -> LocalEngine:
         )
     given = settings.fleet[0] if settings.fleet else None
     machine = discover(settings.home, settings.devices, given)
-    return LocalEngine(settings.home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices)
+    return LocalEngine(
+        settings.home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices,
+        output_size=settings.output_size,
+    )  # fmt: skip

@@ -40,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True):
     kept_finished: int = 10_000
     body_limit: int = 32 * MEBI
     log_size: int = 10 * MEBI
+    output_size: int = 1024 * MEBI
 
 
 class Setting(NamedTuple):
@@ -147,6 +148,9 @@ SETTINGS: dict[str, Setting] = {
     ),
     "body_limit": Setting(
         _body_limit, "size", "32MiB", "largest body of a request: bounds the memory that one request can take"
+    ),
+    "output_size": Setting(
+        _log_size, "size", "1GiB", "what a task writes to stdout or stderr is cut in the middle beyond this"
     ),
     "log_size": Setting(_log_size, "size", "10MiB", "controller.log begins anew at this size; three old ones are kept"),
 }

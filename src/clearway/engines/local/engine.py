@@ -45,17 +45,18 @@ class LocalEngine:
     `home` is the state directory: the runner lives in `home/runner`, output goes to `home/logs`. `node` is this
     machine as `inventory.discover` describes it, with the devices that are `unhealthy`. `devices` are the names that
     go into CUDA_VISIBLE_DEVICES, by device number. A job that names no working directory runs in `workdir`
-    (default: the user's home).
+    (default: the user's home). A log that grows beyond `output_size` bytes is cut in the middle; 0 for no limit.
     """
 
     def __init__(
         self, home: Path, node: NodeSpec, *, unhealthy: tuple[int, ...] = (), devices: tuple[str, ...] = (),
-        workdir: Path | None = None,
+        workdir: Path | None = None, output_size: int = 0,
     ) -> None:  # fmt: skip
         self.home = home.absolute()
         self.trouble = ""
         """What the runner cannot do at the moment though it goes on, in a sentence; empty when all is well."""
         self._node, self._unhealthy, self._devices = node, unhealthy, devices
+        self._output_size = output_size
         self._workdir = workdir if workdir is not None else Path.home()
         self._link = Link(self.home / paths.RUNNER)
         self._launches: dict[TaskRef, Message] = {}
@@ -156,7 +157,7 @@ class LocalEngine:
         """Return the order for an action, kept until the runner has answered it: another runner is told it again."""
         match action:
             case Launch():
-                order = orders.launch_order(action, self.home, self._workdir, self._devices)
+                order = orders.launch_order(action, self.home, self._workdir, self._devices, self._output_size)
                 self._launches[action.task] = order
             case Halt():
                 order = self._halts[action.task] = orders.halt_order(action)

@@ -15,6 +15,7 @@ import signal
 import time
 
 from clearway.engines.local import procs, spawn
+from clearway.engines.local.cuts import Cuts
 from clearway.engines.local.stopping import Stopping
 from clearway.engines.local.tasks import Phase, Task
 
@@ -46,6 +47,9 @@ FORK_AGAIN_S = 0.5
 FORK_PATIENCE_S = 60.0
 """When nothing could be started for so long, what waits to be started is over."""
 
+CUT_EVERY_S = 1.0
+"""How often the logs of running tasks are looked at."""
+
 
 class Keeper:
     """Keeps all tasks of this runner. `say` takes what the controller is to hear."""
@@ -57,7 +61,7 @@ class Keeper:
         self.tasks = memory.tasks
         self.trouble = memory.trouble
         self._memory, self._settings, self._selector, self._say = memory, settings, selector, say
-        self._groups = trees.groups
+        self._groups, self._cuts = trees.groups, Cuts()
         self._stopping = Stopping(trees, self._tree_is_gone)
         self._live: dict[str, Task] = {}
         self._queue: list[Task] = []
@@ -67,7 +71,7 @@ class Keeper:
         self._write_again_at = 0.0
         self._gate: tuple[int, ...] = ()
         self._cannot_write = self._cannot_fork = self._cannot_group = ""
-        self._fork_again_at = self._short_since = 0.0
+        self._fork_again_at = self._short_since = self._cut_at = 0.0
         for task in list(self.tasks.values()):
             if task.live:
                 self._adopt(task)
@@ -129,6 +133,7 @@ class Keeper:
         self._ask_for_exit_codes(now)
         self._stopping.turn(now, list(self._live.values()))
         forked = self._fork_queued(now)
+        self._mind_logs(now)
         self._remember(now, forked)
         self._mind_trouble()
         for message in self._to_say:
@@ -185,6 +190,7 @@ class Keeper:
     def _fork(self, task: Task) -> None:
         order = task.order or {}
         order["groups"] = self._grouped(task)
+        task.logs, task.limit = (order.get("stdout", ""), order.get("stderr", "")), order.get("output_size", 0)
         task.pid, task.told = spawn.fork(order, self._gate, self._settings)
         task.mine, task.order, task.phase = True, None, Phase.LAUNCHING
         self._mains[task.pid] = self._live[task.key] = task
@@ -225,12 +231,19 @@ class Keeper:
         if forked:
             self._close_gate()
 
+    def _mind_logs(self, now: float) -> None:
+        if now >= self._cut_at:
+            self._cut_at = now + CUT_EVERY_S
+            for task in self._live.values():
+                self._cuts.look(task)
+
     def _mind_trouble(self) -> None:
         troubles = (
             self._memory.trouble,
             self._cannot_write,
             self._cannot_fork,
             self._cannot_group,
+            self._cuts.trouble,
             self._stopping.trouble(),
         )
         text = "; ".join(filter(None, troubles))
@@ -289,6 +302,7 @@ class Keeper:
     def _over(self, task: Task, code: int | None = None, error: str = "") -> None:
         task.phase, task.code, task.error, task.order = Phase.GONE, code, error, None
         task.known = frozenset()
+        self._cuts.look(task)
         task.oom = self._groups.ran_out_of_memory(task.key)
         self._groups.remove(task.key)
         self._live.pop(task.key, None)

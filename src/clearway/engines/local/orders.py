@@ -21,11 +21,12 @@ PORTS = 10_000
 _STRIDE = 7  # attempts of one job, and jobs that follow one another, do not meet
 
 
-def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[str]) -> Message:
+def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[str], output_size: int = 0) -> Message:
     """Return the order to start a task.
 
     `workdir` is where a job runs that names none, and what a relative one is relative to. `devices` are the names of
-    the devices for CUDA_VISIBLE_DEVICES, by number; where there is none the number itself.
+    the devices for CUDA_VISIBLE_DEVICES, by number; where there is none the number itself. A log that grows beyond
+    `output_size` bytes is cut in the middle; 0 for no limit.
     """
     spec, demand = launch.spec, launch.spec.roles[launch.grant.role].demand
     return {
@@ -37,6 +38,7 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
         "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices)},
         "memory": demand.memory,
         "cpus": demand.cpus,
+        "output_size": output_size,
         "stdout": str(log_path(home, launch.task, "stdout")),
         "stderr": str(log_path(home, launch.task, "stderr")),
     }
