@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from hypothesis import strategies as st
 
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
@@ -31,6 +32,7 @@ POLICIES = (
     PolicySpec(order=("fifo",), backfill="conservative"),
     PolicySpec(preempt=("priority",), priority_inheritance=True, min_runtime_us=3 * SECOND_US),
     TAKING,
+    msgspec.structs.replace(TAKING, half_life_us=20 * SECOND_US, ageing_us=10 * SECOND_US, priority_inheritance=True),
     PolicySpec(order=("fair", "sjf"), preempt=("time_slice", "reclaim"), time_slice_us=10 * SECOND_US, calm_us=0),
 )
 

@@ -59,6 +59,8 @@ def policies(draw: st.DrawFn, causes: Sequence[str] = CAUSES) -> PolicySpec:
         min_runtime_us=draw(st.sampled_from([0, 0, 7 * SECOND_US])),
         calm_us=draw(st.sampled_from([0, 5 * SECOND_US, 60 * SECOND_US])),
         time_slice_us=draw(st.sampled_from([None, 10 * SECOND_US])),
+        half_life_us=draw(st.sampled_from([None, None, 10 * SECOND_US, 3600 * SECOND_US])),
+        ageing_us=draw(st.sampled_from([None, None, 7 * SECOND_US])),
     )
 
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from clearway.model import events as ev
 from clearway.testing.builders import rebuild
+from tests.loop.test_properties import QUICK_TO_STOP
 from tests.loop.town import Town
 from tests.policies.organisations import workloads
 
@@ -35,6 +36,6 @@ class WakefulTown(Town):
 
 
 @given(workloads())
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, phases=QUICK_TO_STOP, suppress_health_check=list(HealthCheck))
 def test_a_rebuilt_world_finds_nothing_left_to_do(workload: Workload) -> None:
     WakefulTown(workload).live()

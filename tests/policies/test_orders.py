@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearway.core.protocols import UNKNOWN_US, Candidate, Order, QueueOrder, log2_parts
+from clearway.core.view import waits_again
 from clearway.model.errors import InputError
 from clearway.model.fleet import PolicySpec
 from clearway.model.ids import JobId
 from clearway.model.values import SECOND_US
 from clearway.policies.order.f1 import SUBMIT_WEIGHT
+from clearway.policies.order.priority import Priority
 from clearway.policies.registry import ORDERS, orders_of, rules_for
 from clearway.testing.builders import job, role
 
@@ -117,6 +119,36 @@ def test_fifo_goes_by_submit_and_priority_by_the_larger_number() -> None:
     assert key("priority", candidate(job(priority=0), priority=50)) == -50, "an inherited priority counts"
 
 
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(-9, 9)), min_size=2, max_size=8), st.integers(1, 10**5))
+def test_ageing_keeps_the_order_of_the_whole_points_at_every_moment(jobs: list[tuple[int, int]], ageing_s: int) -> None:
+    order = Priority(ageing_s * SECOND_US)
+    waiting = [
+        candidate(job(priority=priority), submit_s=submit, waiting_since_us=submit * SECOND_US)
+        for submit, priority in jobs
+    ]
+    keys = [order.key(one, 0) for one in waiting]
+    for now_s in (10**6, 10**6 + ageing_s // 2, 2 * 10**6):
+        points = [priority + now_s // ageing_s - submit // ageing_s for submit, priority in jobs]
+        assert [key - now_s // ageing_s for key in keys] == [-point for point in points]
+
+
+def test_ageing_lifts_every_job_past_a_newcomer_of_any_priority() -> None:
+    order = Priority(60 * SECOND_US)
+    old = candidate(job(priority=-100))
+    for priority in (0, 50, 1000):
+        late = (priority + 102) * 60 * SECOND_US
+        newcomer = candidate(job(priority=priority), submit_s=late / SECOND_US, waiting_since_us=late)
+        assert order.key(old, late) < order.key(newcomer, late)
+
+
+def test_a_stopped_job_has_just_what_it_had_gained_when_it_started() -> None:
+    ageing, order = 100 * SECOND_US, Priority(100 * SECOND_US)
+    started, stopped = 455 * SECOND_US, 649 * SECOND_US
+    since = waits_again(1 * SECOND_US, started, stopped, ageing)
+    assert stopped // ageing - order.key(candidate(waiting_since_us=since), 0) == 4
+    assert waits_again(1, 11, 50, None) == 40, "10 of waiting before, and none since"
+
+
 def test_sjf_and_srtf_go_by_the_estimate_else_the_limit() -> None:
     by_limit = candidate(job(time_limit_us=30 * SECOND_US))
     by_both = candidate(job(time_limit_us=30 * SECOND_US, time_estimate_us=10 * SECOND_US))
@@ -171,5 +203,5 @@ def test_an_unknown_order_is_refused_with_those_there_are() -> None:
     with pytest.raises(InputError, match="unicep"):
         rules_for(PolicySpec(order=("fastest",)))
     with pytest.raises(InputError, match="fifo"):
-        orders_of(("fair",))  # inside one queue there are no queues to compare
-    assert [order.name for order in orders_of(("sjf", "fifo"))] == ["sjf", "fifo"]
+        orders_of(("fair",), PolicySpec())  # inside one queue there are no queues to compare
+    assert [order.name for order in orders_of(("sjf", "fifo"), PolicySpec())] == ["sjf", "fifo"]

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 
 from clearway.model import events as ev
 from clearway.model.states import End
-from tests.loop.test_properties import over_or_hopeless
+from tests.loop.test_properties import QUICK_TO_STOP, over_or_hopeless
 from tests.loop.town import Town, Workload
 from tests.policies.laws import LawfulTown
 from tests.policies.organisations import workloads
 
-few = settings(max_examples=int(os.environ.get("CLEARWAY_EXAMPLES", "30")))
+few = settings(max_examples=int(os.environ.get("CLEARWAY_EXAMPLES", "30")), phases=QUICK_TO_STOP)
 
 
 @given(workloads())

@@ -43,11 +43,12 @@ async def _standings(desk: Desk) -> dict[str, Standing]:
 
 def _row(row: QueueRow, standing: Standing | None) -> dict[str, Any]:
     """Return a queue with its words, its own jobs, and what it and all below it hold, want and may have."""
-    told = {**queue_row(row), "total_use": None, "wants": None, "share": None}
+    told = {**queue_row(row), "total_use": None, "wants": None, "share": None, "past": None}
     if standing is not None:
         told["total_use"] = amounts(standing.use)
         told["wants"] = amounts(standing.wants)
         told["share"] = {standing.measure: plain(standing.share)}
+        told["past"] = None if standing.past is None else {standing.measure: plain(standing.past)}
     return told
 
 

@@ -24,6 +24,8 @@ _COLUMNS = (
     Column("WAITING", right=True),
     Column("WANTS", wraps=True),
 )
+_PAST = Column("HELD BEFORE", wraps=True)  # only where the policy remembers past use
+_AFTER_SHARE = 3
 INDENT = "  "  # a queue stands below its parent, so much further in
 
 
@@ -32,7 +34,8 @@ INDENT = "  "  # a queue stands below its parent, so much further in
 def queues_command(shell: Shell, files: tuple[str, ...]) -> None:
     """Show the tree of queues: what each holds, its fair share now, guarantee and limit, and what waits in it.
 
-    What a queue holds and wants is told with all queues below it. SHARE is what it may have as things are.
+    What a queue holds and wants is told with all queues below it. SHARE is what it may have as things are, and
+    HELD BEFORE what it held in the past, where the policy's half_life counts that.
     A FILE holds one queue, a list of queues, or {queues: [..]}; - is stdin.
     """
     client = shell.client()
@@ -54,7 +57,12 @@ def show_queues(rows: list[dict[str, Any]]) -> None:
     below: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         below.setdefault(row["parent"] if row["parent"] in names else "", []).append(row)
-    draw(_COLUMNS, [_cells(row, depth) for row, depth in _tree(below, "", 0)])
+    columns, cells = list(_COLUMNS), [_cells(row, depth) for row, depth in _tree(below, "", 0)]
+    if any(row.get("past") for row in rows):
+        columns.insert(_AFTER_SHARE, _PAST)
+        for line, (row, _) in zip(cells, _tree(below, "", 0), strict=True):
+            line.insert(_AFTER_SHARE, _share(row["past"]))
+    draw(columns, cells)
 
 
 def _tree(below: dict[str, list[dict[str, Any]]], parent: str, depth: int) -> Iterator[tuple[dict[str, Any], int]]:

@@ -71,6 +71,7 @@ class Plan(NamedTuple):
 
 def decide(view: View, now_us: int) -> Plan:
     """Return what should happen now."""
+    view.reach(now_us)
     return _Cycle(view, now_us).run()
 
 

@@ -3,14 +3,16 @@
 Shares are max-min fair by hierarchical water-filling: at each level the guarantees come first, what is left is
 poured out by weight until a queue has what it wants, and queues of weight 0 get what nobody else wants. What a
 queue wants is what it holds and what waits in it. A queue's position is its use divided by its share; the smallest
-is served first. Sources: Bertsekas and Gallager, Data Networks (max-min fairness); Ghodsi et al., Dominant Resource
-Fairness, NSDI 2011 (measure `dominant`).
+is served first. Where past use counts (core.memory), it stands beside what is held now. Sources:
+Bertsekas and Gallager, Data Networks (max-min fairness); Ghodsi et al., Dominant Resource Fairness, NSDI 2011
+(measure `dominant`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.core.memory import WIDE
 from clearway.core.resources import CPUS, DISK, GPUS, MEMORY
 from clearway.model.fleet import PLENTY
 from clearway.model.job import WHOLE
@@ -148,15 +150,33 @@ class Fairness:
         whole = TOTAL // 1000 if self._measure == "dominant" else 1
         return self.share(queue) // FINE // whole
 
-    def position(self, queue: str, more: Amounts | None = None, less: Amounts | None = None) -> Position:
-        """Return how far a queue is from its share, as it is or with `more` or `less` held."""
+    def position(
+        self, queue: str, more: Amounts | None = None, less: Amounts | None = None, *, past: bool = True
+    ) -> Position:
+        """Return how far a queue is from its share, as it is or with `more` or `less` held; `past`: its past counts."""
         self._refresh()
-        return tuple(self._step(name, more, less) for name in reversed(self._queues.chain(queue)))
+        return tuple(self._step(name, more, less, past=past) for name in reversed(self._queues.chain(queue)))
 
-    def _step(self, name: str, more: Amounts | None, less: Amounts | None) -> tuple[int, int]:
-        use, share = self.measured(self._queues.burden(name, more, less)), self._shares.get(name, 0)
+    def _step(self, name: str, more: Amounts | None, less: Amounts | None, *, past: bool) -> tuple[int, int]:
+        use, share = self._burden(name, more, less, past=past), self._shares.get(name, 0)
         ratio = use * RATIO // share if share else (RATIO * RATIO if use else 0)
         return (1 if self._queues.specs[name].weight == 0 else 0, ratio)
+
+    def _burden(self, name: str, more: Amounts | None, less: Amounts | None, *, past: bool) -> int:
+        """Return what counts against a queue: what it holds, and what it held before."""
+        held, before = self._queues.burden(name, more, less), self._queues.past(name) if past else {}
+        if not before:
+            return self.measured(held)
+        both = {r: (held.get(r, 0) << WIDE) + before.get(r, 0) for r in {*held, *before}}
+        return self.measured(both) >> WIDE
+
+    def past(self, queue: str) -> int | None:
+        """Return what a queue held before, in thousandths as shares are; None where the policy does not remember."""
+        if self._queues.memory is None:
+            return None
+        self._refresh()
+        whole = TOTAL // 1000 if self._measure == "dominant" else 1
+        return (self.measured(self._queues.past(queue)) >> WIDE) // FINE // whole
 
 
 def capacity(ledger: Ledger) -> dict[str, int]:

@@ -16,7 +16,7 @@ import numpy as np
 from clearway.core.devices import fits, pick
 from clearway.core.draft import Draft
 from clearway.core.place import Allowed, grant_of
-from clearway.core.protocols import Victim
+from clearway.core.protocols import UNKNOWN_US, Remembers, Victim
 from clearway.core.resources import GPUS
 from clearway.core.turns import apart
 from clearway.model.ids import NodeId
@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 Rank = tuple[int, int]
-"""Importance of a unit: the job's priority, then 0 for giving back a task and 1 for stopping whole."""
+"""Importance of a unit: the job's priority with what age gave it; then 0 for a task given back, 1 for all of it."""
 
 MOST_SPARED = 64  # of a large clearing so many are looked at, the most important first, whether they can be spared
+LOOKS = 16  # where only past use is in the way it is looked at again so often in a half-life
+SECOND_US = 1_000_000
 PLACES_TRIED = 64  # so many of the places that look best are worked out in full
 
 
@@ -126,7 +128,7 @@ class Search:
         for whole, part in parts:
             cause = self._cause(running, part, causes, {})
             if cause is not None:
-                rank, lost = (running.priority, int(whole)), self._lost(running, held) if whole else 0
+                rank, lost = (self.view.importance(running), int(whole)), self._lost(running, held) if whole else 0
                 turn = 0 if whole else on_node[part[0].grant.node]
                 on_node[part[0].grant.node] += 1
                 units.append(Unit(rank, lost, running.job, whole=whole, held=part, cause=cause, turn=turn))
@@ -146,9 +148,30 @@ class Search:
         saves = bool(point.every_us or point.on_stop)
         victim = Victim(running.spec.queue, running.priority, run_us, saves, self._gives(part))
         for rule in causes:
-            if rule.allows(self.taker, victim, self.shares, gone) and self._goes_first(running, rule.name):
-                return rule.name
+            if rule.allows(self.taker, victim, self.shares, gone):
+                if self._goes_first(running, rule.name):
+                    return rule.name
+                self._grows_older(running)
+            else:
+                self._past_fades(rule, victim, gone)
         return None
+
+    def _past_fades(self, rule: Taking, victim: Victim, gone: dict[str, Amounts]) -> None:
+        """Note when to look again where only past use is in the way."""
+        memory = self.view.queues.memory
+        if memory is None or not isinstance(rule, Remembers):
+            return
+        if rule.allows_now(self.taker, victim, self.shares, gone):
+            self._soon(self.now_us + max(memory.half_life_us // LOOKS, SECOND_US))
+
+    def _grows_older(self, running: Running) -> None:
+        """Note the next tick of ageing where a job that waits long enough would go before a running one."""
+        ageing = self.view.rules.ageing_us
+        if ageing is None or running.spec.queue != self.taker.queue:
+            return
+        oldest = self.waiting.candidate._replace(waiting_since_us=-UNKNOWN_US)
+        if self.view.inner_key(oldest, self.now_us) < self.view.standing_if_stopped(running, self.now_us):
+            self._soon((self.now_us // ageing + 1) * ageing)
 
     def _goes_first(self, running: Running, cause: str) -> bool:
         """Return whether the taker would still go before a job that was stopped for it: else they would take turns.

@@ -29,7 +29,7 @@ class Candidate(NamedTuple):
     milli-GPU-microseconds, `kept_us` work that they have kept; `processors` whole devices of all tasks, or CPUs
     where it asks for no devices, at least 1. `heir_of` names the job whose priority it
     inherits; `served_us` is the run time of earlier attempts; `yielded_to` the job for which the last one
-    was stopped.
+    was stopped. `waiting_since_us`: when it would have begun to wait if it had waited without a break until now.
     """
 
     job: JobId
@@ -42,6 +42,7 @@ class Candidate(NamedTuple):
     heir_of: str = ""
     served_us: int = 0
     yielded_to: JobId | None = None
+    waiting_since_us: int = 0
 
     @property
     def processors(self) -> int:
@@ -185,6 +186,15 @@ class Taking(Protocol):
         ...
 
 
+@runtime_checkable
+class Remembers(Protocol):
+    """What a Taking has besides if past use counts in it: what it would allow if nobody had a past."""
+
+    def allows_now(self, taker: Taker, victim: Victim, world: Shares, gone: dict[str, Amounts]) -> bool:
+        """Return whether this victim might be stopped by what is held now alone."""
+        ...
+
+
 class Shares(NamedTuple):
     """What the causes look at: queues with their use, fair shares, the quantum, whether the order goes by shares.
 
@@ -208,6 +218,8 @@ class Rules(NamedTuple):
     job_orders: tuple[tuple[int, Order], ...]
     by_queue: frozenset[int] = frozenset()
     measure: str = "gpu"
+    half_life_us: int | None = None
+    ageing_us: int | None = None
     preempt: tuple[Taking, ...] = ()
     min_runtime_us: int = 0
     time_slice_us: int | None = None

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from clearway.core.ledger import Held
+    from clearway.core.memory import Memory
     from clearway.model.job import Demand, JobSpec, Role
 
 Amounts = dict[str, int]
@@ -31,6 +32,8 @@ class Queues:
         self.any_guarantee = self.any_per_user = self.any_limit = False
         self.used_by: dict[tuple[str, str], Amounts] = {}
         """What each user holds in a queue and below it, where some queue limits that."""
+        self.memory: Memory | None = None
+        """What the queues held before, where the policy remembers it."""
         self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
         self._use: dict[Demand, Amounts] = {}
@@ -70,6 +73,8 @@ class Queues:
         for name in self.specs:
             self.used[name], self.asked[name] = {}, {}
         self.used_by.clear()
+        if self.memory is not None:
+            self.memory.hold_nothing()
 
     def per_user(self, queue: str) -> bool:
         """Return whether a queue or one above it limits what each user holds."""
@@ -108,6 +113,10 @@ class Queues:
             return used
         more, less = more or {}, less or {}
         return {name: used.get(name, 0) + more.get(name, 0) - less.get(name, 0) for name in {*used, *more, *less}}
+
+    def past(self, queue: str) -> Amounts:
+        """Return what a queue and those below it held before, by the policy's half-life, in parts of core.memory."""
+        return {} if self.memory is None else self.memory.past(queue, self.children)
 
     def ask(self, spec: JobSpec, sign: int) -> None:
         """Count (or take away) what a waiting job wants, at its own queue."""
@@ -189,6 +198,8 @@ class Queues:
     def count(self, queue: str, demand: Demand, tasks: int) -> None:
         """Add (or with a negative number take away) the use of so many tasks."""
         amounts = self.use(demand)
+        if self.memory is not None:
+            self.memory.change(queue, amounts, tasks)
         for name in self.chain(queue):
             used = self.used[name]
             for resource, amount in amounts.items():

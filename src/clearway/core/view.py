@@ -14,6 +14,7 @@ from clearway.core.domains import bound_of
 from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
+from clearway.core.memory import Memory
 from clearway.core.places import Places
 from clearway.core.profile import Ends
 from clearway.core.protocols import Shares, Taker
@@ -69,6 +70,17 @@ class Running:
         return self.used.get(role, 0)
 
 
+def waits_again(since_us: int, started_us: int, now_us: int, ageing_us: int | None) -> int:
+    """Return since when a job has waited that began at `since_us`, ran from `started_us` on and waits again now.
+
+    Of ageing it has just what it had gained when it started: whole ticks.
+    """
+    waited = started_us - since_us
+    if ageing_us is not None:
+        waited = (started_us // ageing_us - since_us // ageing_us) * ageing_us
+    return now_us - waited
+
+
 class View:
     """The state that `decide` reads."""
 
@@ -94,6 +106,12 @@ class View:
         self.victims_changed = False
         self.own_orders: dict[str, tuple[Order, ...]] = {}
         self._unsorted: set[str] = set()
+        self._remember(0)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether time alone may move the order of the queues: where past use counts."""
+        return bool(self.rules.by_queue) and self.queues.memory is not None
 
     @property
     def moving_order(self) -> bool:
@@ -102,11 +120,16 @@ class View:
 
     # --- rules ---------------------------------------------------------------------------------
 
-    def set_rules(self, rules: Rules, now_us: int) -> None:
-        """Decide by other rules from now on: every key and every score is worked out anew."""
+    def set_rules(self, rules: Rules, now_us: int, inside: Mapping[str, tuple[Order, ...]]) -> None:
+        """Decide by other rules from now on: every key and every score is worked out anew.
+
+        `inside`: the order inside each queue, () for the policy's.
+        """
         self.rules = rules
         self.ledger.proportional = rules.proportional
+        self.own_orders = {name: orders for name, orders in inside.items() if orders}
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
+        self._remember(now_us)
         self.places.clear()
         self.emptied.clear()
         for cls in self.line.classes.values():
@@ -116,6 +139,24 @@ class View:
                 self.line.wake(cls)
         self.promises_changed = True
         self.rekey(now_us)
+
+    def _remember(self, now_us: int) -> None:
+        """Begin to remember what queues held, go on by another half-life, or no longer do."""
+        half_life_us, memory = self.rules.half_life_us, self.queues.memory
+        if half_life_us is None:
+            self.queues.memory = None
+        elif memory is not None:
+            memory.forget_by(half_life_us)
+        else:
+            memory = self.queues.memory = Memory(half_life_us, now_us)
+            for running in self.running.values():
+                for one in self.ledger.holdings[running.job]:
+                    memory.change(running.spec.queue, self.queues.use(one.demand), 1)
+
+    def reach(self, now_us: int) -> None:
+        """Be told the moment that it is: past use fades."""
+        if self.queues.memory is not None:
+            self.queues.memory.reach(now_us)
 
     def places_of(self, demand: Demand) -> Places:
         """Return the candidates of a demand, one object per demand."""
@@ -214,7 +255,16 @@ class View:
         """Return what would order a running job if it were stopped now and waited again, by its own words alone."""
         one = running.candidate
         served = one.served_us + now_us - running.started_us
-        return self.inner_key(one._replace(priority=running.priority, served_us=served), now_us)
+        since = waits_again(one.waiting_since_us, running.started_us, now_us, self.rules.ageing_us)
+        again = one._replace(priority=running.priority, served_us=served, waiting_since_us=since)
+        return self.inner_key(again, now_us)
+
+    def importance(self, running: Running) -> int:
+        """Return the priority that a running job counts for as a victim: with what it gained while it waited."""
+        ageing = self.rules.ageing_us
+        if ageing is None:
+            return running.priority
+        return running.priority + running.started_us // ageing - running.candidate.waiting_since_us // ageing
 
     def inner_key(self, one: Candidate, now_us: int) -> Key:
         """Return what orders a job among those of its queue: the queue's own orders where it has some."""

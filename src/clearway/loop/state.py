@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
-from clearway.core.view import Reservation, Running, View
+from clearway.core.view import Reservation, Running, View, waits_again
 from clearway.loop import changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.past import Past
@@ -84,7 +84,7 @@ class WorldState:
         heir_of = entry.heir[1] if self.policy.priority_inheritance and entry.heir[0] > entry.spec.priority else ""
         return Candidate(
             entry.id, entry.spec, entry.submitted_us, entry.spec.estimate_us, self.priority(entry), entry.attained,
-            entry.kept_us, heir_of, entry.served_us, entry.yielded_to,
+            entry.kept_us, heir_of, entry.served_us, entry.yielded_to, entry.waiting_since_us,
         )  # fmt: skip
 
     def waiting(self, entry: JobEntry) -> Waiting:
@@ -99,6 +99,7 @@ class WorldState:
 
     def apply(self, record: Record) -> None:
         """Change the state by one record."""
+        self.view.reach(record.at_us)
         self._APPLY[type(record)](self, record)
 
     def _move(self, entry: JobEntry, state: State) -> None:
@@ -139,7 +140,7 @@ class WorldState:
         """Change nothing: what follows from a wish is recorded beside it."""
 
     def _queue_changed(self, record: ev.QueueChanged) -> None:
-        self.view.set_queue(record.queue, orders_of(record.queue.order))
+        self.view.set_queue(record.queue, orders_of(record.queue.order, self.policy))
         self.view.changed_limits.update(self.view.queues.specs)
         self.join_anew()
 
@@ -156,7 +157,8 @@ class WorldState:
 
     def _policy_changed(self, record: ev.PolicyChanged) -> None:
         self.policy = record.policy
-        self.view.set_rules(rules_for(record.policy), record.at_us)
+        inside = {name: orders_of(spec.order, record.policy) for name, spec in self.view.queues.specs.items()}
+        self.view.set_rules(rules_for(record.policy), record.at_us, inside)
         for entry in self.jobs.values():
             if entry.cls is not None:
                 self.view.change(self.waiting(entry), record.at_us)
@@ -203,6 +205,9 @@ class WorldState:
         """Count the run time and device time that an attempt had, and the work that its checkpoints have kept."""
         ran, point = entry.run_us(record.at_us), entry.spec.checkpoint
         entry.served_us += ran
+        entry.waiting_since_us = waits_again(
+            entry.waiting_since_us, entry.started_us, record.at_us, self.policy.ageing_us
+        )
         entry.attained += ran * (sum(entry.spec.roles[g.role].demand.milli_gpus for g in entry.grants) or 1)
         if point.on_stop or point.every_us:
             entry.kept_us += ran if point.on_stop else ran - ran % point.every_us

@@ -128,7 +128,8 @@ def look(world: World) -> tuple[asks.Standing, ...]:
     for name in sorted(queues.specs):
         used, both = queues.used[name], queues.wanted(name)
         wants = {resource: amount - used.get(resource, 0) for resource, amount in both.items()}
-        found.append(asks.Standing(name, _sorted(used), _sorted(wants), measure, fairness.thousandths(name)))
+        share, past = fairness.thousandths(name), fairness.past(name)
+        found.append(asks.Standing(name, _sorted(used), _sorted(wants), measure, share, past))
     return tuple(found)
 
 

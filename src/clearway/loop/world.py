@@ -146,6 +146,7 @@ class World:
         if now_us < self.now_us:
             raise LedgerError(f"the clock went back from {self.now_us} to {now_us}")
         self.now_us = now_us
+        self.state.view.reach(now_us)
         self._records, self._actions = [], []
         answers: list[object] = [None] * len(inputs)
         for i in _ends_first(inputs):
@@ -226,7 +227,7 @@ class World:
     def _decide(self) -> None:
         view = self.state.view
         stirs = view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed
-        if not (stirs or view.victims_changed) or not (view.line.count or view.elastic):
+        if not (stirs or view.victims_changed or view.drifts) or not (view.line.count or view.elastic):
             return
         for _ in range(MOST_CYCLES):
             promised = set(view.reservations)

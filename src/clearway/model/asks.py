@@ -99,7 +99,8 @@ class Standing(msgspec.Struct, frozen=True):
     """How a queue stands, with all queues below it: what it holds, what waits in it, and its fair share.
 
     Amounts by resource as in QueueSpec. The share is in thousandths of a GPU (`gpus`), of a CPU where there are no
-    devices (`cpus`), or of the whole fleet (`dominant`).
+    devices (`cpus`), or of the whole fleet (`dominant`); so is `past`, what the queue held before, by the half-life of
+    the policy, None where it remembers nothing.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Standing(msgspec.Struct, frozen=True):
     wants: tuple[tuple[str, int], ...]
     measure: str
     share: int
+    past: int | None = None
 
 
 class SetQueue(msgspec.Struct, frozen=True):

@@ -99,3 +99,4 @@ class PolicySpec(msgspec.Struct, frozen=True, omit_defaults=True):
     fallback: str = "fifo"
     lease_us: int = 30_000_000
     share_memory: str = "stated"
+    ageing_us: int | None = None

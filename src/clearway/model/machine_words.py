@@ -171,8 +171,8 @@ def read_limit(raw: Mapping[str, object]) -> LimitSpec:
     return LimitSpec(given["name"], given["slots"])
 
 
-def _half_life(field: str, value: object) -> int | None:
-    return None if value == "none" else v.duration(field, value)
+def _time_or_none(field: str, value: object) -> int | None:
+    return None if value == "none" else _some_time(field, value)
 
 
 def _measure(field: str, value: object) -> str:
@@ -207,7 +207,7 @@ def _share_memory(field: str, value: object) -> str:
     return v.choice(field, value, ("stated", "proportional"))
 
 
-def _lease(field: str, value: object) -> int:
+def _some_time(field: str, value: object) -> int:
     us = v.duration(field, value)
     if us == 0:
         raise InputError(field, value, "longer than 0 s")
@@ -216,7 +216,7 @@ def _lease(field: str, value: object) -> int:
 
 FAIRNESS_WORDS: dict[str, Word] = {
     "measure": Word(_measure, "text", "gpu or dominant"),
-    "half_life": Word(_half_life, "text", "how fast past use is forgotten, or none"),
+    "half_life": Word(_time_or_none, "text", "how fast past use is forgotten, or none"),
 }
 POLICY_WORDS: dict[str, Word] = {
     "order": Word(_order, "names", "orders, compared in turn"),
@@ -231,10 +231,11 @@ POLICY_WORDS: dict[str, Word] = {
     "time_slice": Word(v.duration, "text", "quantum where preempt has time_slice"),
     "reservation_timeout": Word(v.duration, "text", "a reservation unused so long after its time is made anew"),
     "fallback": Word(v.name, "text", "order used where a learned or forecast rule fails"),
-    "lease": Word(_lease, "text", "a node not heard of for so long is lost"),
+    "lease": Word(_some_time, "text", "a node not heard of for so long is lost"),
+    "ageing": Word(_time_or_none, "text", "a waiting job's priority rises by 1 after so long, or none"),
     "share_memory": Word(_share_memory, "text", "stated, or proportional: a share holds its part of the memory"),
 }
-_POLICY_TIMES = ("min_runtime", "calm", "time_slice", "reservation_timeout", "lease")
+_POLICY_TIMES = ("min_runtime", "calm", "time_slice", "reservation_timeout", "lease", "ageing")
 
 
 def read_policy(raw: Mapping[str, object]) -> PolicySpec:

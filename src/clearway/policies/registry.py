@@ -83,17 +83,18 @@ def rules_for(spec: PolicySpec) -> Rules:
         raise NotYetError.of("estimate", spec.estimate, "policy")
     if spec.fallback not in ORDERS:
         raise InputError("fallback", spec.fallback, "one of " + ", ".join(sorted(ORDERS)))
-    if spec.half_life_us is not None:
-        raise NotYetError.of("half_life", spec.half_life_us, "policy")
+    orders = tuple(_order(name, spec) for name in spec.order)
     scores = tuple((weight, SCORES[name]) for name, weight in spec.score if weight)
     return Rules(
-        orders=tuple(ORDERS[name] for name in spec.order),
+        orders=orders,
         filters=FILTERS,
         scores=scores,
         backfill=spec.backfill,
-        job_orders=tuple((i, order) for i, name in enumerate(spec.order) if isinstance(order := ORDERS[name], Order)),
+        job_orders=tuple((i, order) for i, order in enumerate(orders) if isinstance(order, Order)),
         by_queue=frozenset(i for i, name in enumerate(spec.order) if name == Fair.name),
         measure=spec.fairness_measure,
+        half_life_us=spec.half_life_us,
+        ageing_us=spec.ageing_us,
         preempt=tuple(CAUSES[name] for name in spec.preempt),
         min_runtime_us=spec.min_runtime_us,
         time_slice_us=spec.time_slice_us,
@@ -103,12 +104,18 @@ def rules_for(spec: PolicySpec) -> Rules:
     )
 
 
-def orders_of(names: tuple[str, ...]) -> tuple[Order, ...]:
-    """Look up the orders inside a queue; InputError for one that is unknown or goes by queues."""
+def _order(name: str, spec: PolicySpec) -> Order | QueueOrder:
+    """Return an order as a policy has it."""
+    return Priority(spec.ageing_us) if name == Priority.name else ORDERS[name]
+
+
+def orders_of(names: tuple[str, ...], spec: PolicySpec) -> tuple[Order, ...]:
+    """Look up the orders inside a queue under a policy; InputError for one that is unknown or goes by queues."""
     found: list[Order] = []
     for name in names:
-        order = ORDERS.get(name)
-        if not isinstance(order, Order):
+        if not isinstance(ORDERS.get(name), Order):
             raise InputError("order", name, "one of " + ", ".join(sorted(n for n in ORDERS if n != Fair.name)))
-        found.append(order)
+        order = _order(name, spec)
+        if isinstance(order, Order):
+            found.append(order)
     return tuple(found)
