@@ -70,6 +70,7 @@ estimate: forecast
 preempt: [priority, reclaim]
 priority_inheritance: true
 fairness: {measure: dominant, half_life: 2d}
+ageing: 90m
 score: {affinity: 1, fragmentation: 2, topology: 1, spread: 0, cost: 0}
 min_runtime: 60s
 calm: 30s
@@ -260,6 +261,7 @@ def test_every_word_of_a_policy_arrives_where_it_belongs() -> None:
         fallback="priority",
         lease_us=10 * SECOND,
         share_memory="proportional",
+        ageing_us=5400 * SECOND,
     )
     assert set(POLICY_WORDS) == set(words_of(POLICY))
 
@@ -276,6 +278,9 @@ def test_no_policy_is_the_stated_one() -> None:
 def test_use_may_be_remembered_for_ever_or_not_at_all() -> None:
     assert read_policy({"fairness": {"half_life": "none"}}).half_life_us is None
     assert read_policy({"fairness": {"half_life": "1h"}}).half_life_us == 3600 * SECOND
+    for bad in (0, "0s", -1, True, "soon"):
+        with pytest.raises(InputError, match="half_life"):
+            read_policy({"fairness": {"half_life": bad}})
 
 
 BAD_POLICIES: list[tuple[str, object]] = [
@@ -284,6 +289,7 @@ BAD_POLICIES: list[tuple[str, object]] = [
     *each(["order"], [], 5, [5], {}),
     *each(["score"], [], 5, {"cost": -1}, {"cost": 0.5}, {"cost": True}, {5: 1}),
     *each(["fairness"], 5, "gpu", []),
+    *each(["ageing"], 0, "0s", -1, True, "soon", []),
     *each(("min_runtime", "calm", "time_slice", "lease"), -1, "soon", True, math.nan),
     ("lease", 0),
     ("priority_inheritance", 1),
