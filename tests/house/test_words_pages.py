@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clearway.flow.rules import RULES
+from clearway.flow.words import FLOW_WORDS, STEP_WORDS
 from clearway.model.machine_words import LIMIT_WORDS, NODE_WORDS, POLICY_WORDS, QUEUE_WORDS
 from clearway.model.verb_words import BOOKING_WORDS
 from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, LATER, PIN_WORDS, ROLE_WORDS
 from clearway.sim import events, scenario
+from clearway.sim.flow_words import STEP_TRUTH_WORDS
 from clearway.sim.truth import TRUTH_WORDS
 from tests.house.code import ROOT
 
@@ -48,6 +51,9 @@ def explained(text: str) -> list[str]:
         ("scenario.md", "Queues", [*QUEUE_WORDS, *BOOKING_WORDS]),
         ("scenario.md", "Policy", POLICY_WORDS),
         ("scenario.md", "Jobs", [*TRUTH_WORDS, *ENTRY_WORDS]),
+        ("scenario.md", "Workflows", STEP_TRUTH_WORDS),
+        ("workflows.md", "The workflow", FLOW_WORDS),
+        ("workflows.md", "Steps", [*STEP_WORDS, *RULES]),
     ],
 )
 def test_a_page_explains_each_word_and_no_other(page: str, title: str, words: Iterable[str]) -> None:
@@ -70,7 +76,5 @@ def test_a_page_names_each_word(page: str, title: str, words: Iterable[str]) -> 
 
 
 def test_the_page_of_a_scenario_explains_each_event() -> None:
-    kinds = {*vars(events)["_KINDS"], events.QUEUE_EVENT}
-    text = section("scenario.md", "Events")
-    assert set(explained(text)) == kinds
-    assert [kind for kind in events.EVENTS_LATER if f"`{kind}`" not in text.partition("Not yet")[2]] == []
+    kinds = {*vars(events)["_KINDS"], events.QUEUE_EVENT, events.RERUN}
+    assert set(explained(section("scenario.md", "Events"))) == kinds

@@ -75,11 +75,11 @@ def judged(path: Path) -> Verdict:
 
 
 def _broken(scenario: Scenario) -> list[Breach]:
-    from clearway.sim.scenario import LATER
+    from clearway.sim.scenario import LARGER
     from clearway.testing.judge import Breach, breaches, check_expect, same, untold
 
     names = {name for batch in scenario.batches for name in batch.names}
-    check_expect(scenario.expect, names, larger=any(scenario.raw.get(key) for key in LATER))
+    check_expect(scenario.expect, names, larger=any(scenario.raw.get(key) for key in LARGER))
     timeline = _played(scenario)
     refusals = [Breach(line) for line in untold(scenario.raw, timeline)]
     return [*refusals, *breaches(scenario.raw, timeline), *map(Breach, same(scenario.raw, _played_raw))]

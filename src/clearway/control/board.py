@@ -11,6 +11,7 @@ from clearway.control.books import Books
 from clearway.control.rows import JobRow, NodeRow, QueueRow
 from clearway.control.waiters import Waiters
 from clearway.model import events as ev
+from clearway.model import flow_events as fe
 from clearway.model.errors import NotFoundError
 from clearway.model.states import State
 
@@ -28,7 +29,8 @@ KEPT_FINISHED = 10_000
 """So many finished jobs stay on the board: a screenful for anyone, and about 10 MB. Older ones are in the journal."""
 
 _OfJob = (
-    ev.Joined
+    fe.Reopened
+    | ev.Joined
     | ev.JobWaits
     | ev.Started
     | ev.Stopping
@@ -122,6 +124,11 @@ class Board:
                 self._books.fold(record)
             case ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Reserved():
                 pass  # wishes and promises: what comes of them follows as records of its own
+            case (
+                fe.FlowBegan() | fe.FlowRerun() | fe.StepBegan() | fe.PartEntered() | fe.LoopEnded() | fe.StepEnded()
+                | fe.FlowStopping() | fe.FlowEnded()
+            ):  # fmt: skip
+                pass
             case _:
                 if (row := self.jobs.get(record.job)) is not None:
                     self._fold_job(row, record)
@@ -149,7 +156,7 @@ class Board:
         if record.exit_code is not None and not row.exit_code:
             self._put(replace(row, exit_code=record.exit_code))
 
-    def _fold_job(self, row: JobRow, record: _OfJob) -> None:
+    def _fold_job(self, row: JobRow, record: _OfJob) -> None:  # noqa: PLR0912  one case a record
         match record:
             case ev.Joined():
                 self._put(replace(row, cls=record.cls, reasons=()))
@@ -174,6 +181,10 @@ class Board:
             case ev.Changed():
                 self._books.enter(record.job, record.spec)
                 self._put(replace(row, queue=record.spec.queue, priority=record.spec.priority))
+            case fe.Reopened():
+                self._books.enter(record.job, record.spec)
+                again = replace(row, state=State.PENDING, reason=None, ended_us=None)
+                self._put(replace(again, queue=record.spec.queue, priority=record.spec.priority))
             case ev.AttemptEnded():
                 self._books.free_all(record.job)
             case ev.Requeued():

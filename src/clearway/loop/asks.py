@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clearway.loop import bookings, verbs
-from clearway.loop.endings import finish
+from clearway.loop import bookings, flows, verbs
+from clearway.loop.endings import cancel, finish
 from clearway.loop.retries import for_good
 from clearway.loop.verbs import find
 from clearway.model import asks
@@ -15,7 +15,7 @@ from clearway.model import events as ev
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.ids import JobId
 from clearway.model.reasons import Code, because
-from clearway.model.states import End, State
+from clearway.model.states import State
 from clearway.policies.registry import rules_for
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ def answer(world: World, ask: Ask) -> object:
             return _submit(world, ask.specs)
         case asks.Refuse():
             world.emit(ev.Refused(world.now_us, _next(world), ask.name, ask.reason))
+        case asks.SubmitFlow():
+            return flows.submit(world, ask.spec)
         case asks.SetQueue():
             _set_queue(world, ask)
         case asks.Look():
@@ -47,12 +49,25 @@ def answer(world: World, ask: Ask) -> object:
             _drain(world, ask)
         case asks.ControllerUp():
             raise NotFoundError("ControllerUp is taken by the world itself")
+        case asks.CancelFlow() | asks.RerunFlow() | asks.Rerun():
+            _of_flow(world, ask)
         case _:
             _of_job(world, ask)
     return None
 
 
+_OfFlow = asks.CancelFlow | asks.RerunFlow | asks.Rerun
 _OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | asks.Requeue | asks.Change
+
+
+def _of_flow(world: World, ask: _OfFlow) -> None:
+    match ask:
+        case asks.CancelFlow():
+            flows.cancel(world, ask)
+        case asks.RerunFlow():
+            flows.rerun(world, ask)
+        case asks.Rerun():
+            flows.rerun_job(world, ask)
 
 
 def _of_job(world: World, ask: _OfJob) -> None:
@@ -177,11 +192,7 @@ def _cancel(world: World, ask: asks.Cancel) -> None:
     if entry is None or for_good(entry):
         return
     world.emit(ev.CancelAsked(world.now_us, ask.job, ask.by))
-    cause = because(Code.CANCELLED, by=ask.by)
-    if entry.state == State.PENDING:
-        finish(world, entry, State.CANCELLED, cause)
-    else:
-        world.stop(entry, End.CANCELLED, cause)
+    cancel(world, entry, because(Code.CANCELLED, by=ask.by))
 
 
 def _suspend(world: World, job: JobId) -> None:

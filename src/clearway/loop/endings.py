@@ -38,6 +38,8 @@ def _own_end(entry: JobEntry) -> tuple[End, Reason]:
     known = [code for code in codes if code is not None]
     if not known:
         return End.LOST, because(Code.EXIT_UNKNOWN)
+    if known[0] == entry.spec.skip_code:
+        return End.FAILED, because(Code.SKIPPED_ITSELF, exit_code=known[0])
     return End.FAILED, because(Code.EXITED, exit_code=known[0], **({"oom": 1} if entry.oom else {}))
 
 
@@ -50,6 +52,8 @@ def conclude(world: World, entry: JobEntry) -> None:
         finish(world, entry, State.SUCCEEDED, None)
     elif end == End.CANCELLED:
         finish(world, entry, State.CANCELLED, cause)
+    elif cause.code == Code.SKIPPED_ITSELF:
+        finish(world, entry, State.SKIPPED, cause)
     elif end in OWN_FAILURES:
         _retry(world, entry, end, cause)
     elif end == End.PREEMPTED:
@@ -61,6 +65,14 @@ def conclude(world: World, entry: JobEntry) -> None:
         finish(world, entry, State.FAILED, reason)
     else:
         _requeue(world, entry, world.now_us, cause)
+
+
+def cancel(world: World, entry: JobEntry, cause: Reason) -> None:
+    """Let a job end as cancelled, unless it is being stopped for good already."""
+    if entry.state == State.PENDING:
+        finish(world, entry, State.CANCELLED, cause)
+    elif not for_good(entry):
+        world.stop(entry, End.CANCELLED, cause)
 
 
 def finish(world: World, entry: JobEntry, state: State, reason: Reason | None) -> None:

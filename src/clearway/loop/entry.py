@@ -22,9 +22,9 @@ class JobEntry:
     """A job that is not over, or one that just ended. Changed only by applying records."""
 
     __slots__ = (
-        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
+        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "floor",
         "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
-        "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "retries", "served_us", "spec",
+        "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us", "spec",
         "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
         "yielded_to",
     )  # fmt: skip
@@ -42,6 +42,7 @@ class JobEntry:
         self.yielded_to: JobId | None = None
         self.holder: str | None = None
         self.heir: tuple[int, str] = (spec.priority, spec.name)
+        self.floor: tuple[int, str] | None = None
         self.attained = self.kept_us = self.served_us = 0
         self.waiting_since_us = submitted_us
         self.first_started_us: int | None = None
@@ -62,6 +63,7 @@ class JobEntry:
         self.exit_codes: dict[TaskKey, int | None] = {}
         self.errors: list[str] = []
         self.oom = False
+        self.result = ""
         self.intent: Stopping | None = None
         self.lost_on = ""
         self.paused_us: int | None = None

@@ -26,6 +26,10 @@ class Past:
             self._codes.extend(bytes(max(job + 1 - len(self._codes), len(self._codes))))
         self._codes[job] = STATES.index(state) + 1
 
+    def forget(self, job: JobId) -> None:
+        """Take back that a job is over."""
+        self._codes[job] = 0
+
     def get(self, job: JobId) -> State | None:
         """Return how a job ended, None if it is not over or there is none."""
         code = self._codes[job] if 0 <= job < len(self._codes) else 0

@@ -50,9 +50,9 @@ def _task_gone(world: World, report: TaskIsGone) -> None:
     entry = world.state.live(task)
     if entry is None:
         if any(task in strays for strays in world.state.strays.values()):
-            world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error, report.oom))
+            world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error, report.oom, report.result))
         return
-    world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error, report.oom))
+    world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error, report.oom, report.result))
     endings.task_ended(world, entry, (task.role, task.index))
 
 

@@ -11,8 +11,9 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import changes
+from clearway.loop import changes, flow_changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
+from clearway.loop.flow_state import Flows
 from clearway.loop.past import Past
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
@@ -49,6 +50,7 @@ class WorldState:
         self.strays: dict[NodeId, set[TaskRef]] = {}
         self.unhealthy: dict[NodeId, tuple[int, ...]] = {}
         self.timers = Timers()
+        self.flows = Flows()
         self.next_job = 1
         self.controller_up_us = 0
         self.ready: dict[JobId, None] = {}
@@ -199,6 +201,8 @@ class WorldState:
             key=lambda heir: heir[0],
             default=(entry.spec.priority, ""),
         )
+        if entry.floor is not None and entry.floor[0] > best[0]:
+            best = entry.floor
         return best if best[0] > entry.spec.priority else (entry.spec.priority, entry.spec.name)
 
     def _count_service(self, entry: JobEntry, record: ev.AttemptEnded) -> None:
@@ -315,6 +319,8 @@ class WorldState:
             return
         entry.exit_codes[key] = record.exit_code
         entry.oom = entry.oom or record.oom
+        if record.result and (not entry.result or key == (0, 0)):
+            entry.result = record.result
         if entry.id in self.view.running:
             self.view.running[entry.id].ended_task = True
         if record.error:
@@ -442,6 +448,7 @@ class WorldState:
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
         self.over[record.job] = record.state
+        self.flows.job_ended(entry)
         self.timers.prune(len(self.jobs), self._may_be_due)
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):
@@ -485,4 +492,5 @@ class WorldState:
         ev.SuspendAsked: _wish,
         ev.ResumeAsked: _wish,
         **changes.APPLY,
+        **flow_changes.APPLY,
     }

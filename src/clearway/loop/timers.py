@@ -22,6 +22,7 @@ class Due(IntEnum):
     PROMISE = 6
     VICTIM = 7
     BOOKING = 8
+    FLOW_LIMIT = 9
 
 
 OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW})

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import asks, bookings, endings, reports, verbs
+from clearway.loop import asks, bookings, endings, flows, reports, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.state import WorldState
 from clearway.loop.timers import Due, Timer
@@ -189,6 +189,7 @@ class World:
         return last_chances
 
     def _go_on(self) -> None:
+        flows.go_on(self)
         self._settle()
         self._decide()
 
@@ -203,6 +204,8 @@ class World:
             self.state.view.promises_changed = True
             for kept in self.state.view.bookings.kept.values():
                 self.ledger.gained.update(kept.places)  # those that it is for may start there from now on
+        elif timer.due == Due.FLOW_LIMIT:
+            flows.limit_due(self, timer)
         else:
             endings.due(self, timer)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.fleet import BookingSpec, LimitSpec, PolicySpec, QueueSpec
-from clearway.model.ids import JobId
+from clearway.model.flow import FlowSpec
+from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
 
@@ -43,6 +44,34 @@ class Resume(msgspec.Struct, frozen=True):
     """Have a job that stands still go on. Answer: None."""
 
     job: JobId
+
+
+class Rerun(msgspec.Struct, frozen=True):
+    """Run a job again that is over and did not succeed. Answer: None."""
+
+    job: JobId
+    by: str = ""
+
+
+class SubmitFlow(msgspec.Struct, frozen=True):
+    """Enter a workflow. Answer: its number."""
+
+    spec: FlowSpec
+
+
+class CancelFlow(msgspec.Struct, frozen=True):
+    """End a workflow with all its steps; one that is over stays as it is. Answer: None."""
+
+    flow: FlowId
+    by: str = ""
+
+
+class RerunFlow(msgspec.Struct, frozen=True):
+    """Run a workflow again that did not succeed, from what has succeeded on; `spec`: by other words. Answer: None."""
+
+    flow: FlowId
+    spec: FlowSpec | None = None
+    by: str = ""
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -143,5 +172,5 @@ class ControllerUp(msgspec.Struct, frozen=True):
 
 Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | SetQueue
-    | SetLimit | SetPolicy | Drain | ControllerUp
+    | SetLimit | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow | RerunFlow
 )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.flow_events import FlowRecord
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -192,13 +193,15 @@ class TaskEnded(_Record, frozen=True, tag=True):
     """A task and all its processes are gone, its grant is free.
 
     `exit_code` is None where nobody saw it end; `error` says why it could not start; `oom`: the system killed
-    something of it because it had used up its memory.
+    something of it because it had used up its memory; `result` is the JSON text that it
+    gave back, if any.
     """
 
     task: TaskRef
     exit_code: int | None = None
     error: str = ""
     oom: bool = False
+    result: str = ""
 
 
 class ControllerStarted(_Record, frozen=True, tag=True):
@@ -328,4 +331,4 @@ Decided = (
     | Requeued
     | Ended
 )
-Record = Input | Decided
+Record = Input | Decided | FlowRecord

@@ -10,5 +10,8 @@ JobId = NewType("JobId", int)
 NodeId = NewType("NodeId", int)
 """A node's number, which is also its slot in the ledger's columns; never used again."""
 
+FlowId = NewType("FlowId", int)
+"""A workflow's number: dense, in order of entry, never used again."""
+
 ClassId = NewType("ClassId", int)
 """A class of waiting jobs that are equal in all that decides whether they can start."""

@@ -85,7 +85,11 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All the words of a job, read and checked. SPEC's words with units added; None means not said."""
+    """All the words of a job, read and checked. SPEC's words with units added; None means not said.
+
+    What only a workflow gives: `input` is the JSON text that it is handed, `skip_code` the exit code (0: none) by which
+    it says that it had nothing to do.
+    """
 
     name: str
     roles: tuple[Role, ...] = (Role(),)
@@ -117,6 +121,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     labels: tuple[tuple[str, str], ...] = ()
     pin: Pin | None = None
     topology: Topology = Topology()
+    input: str = ""
+    skip_code: int = 0
 
     @property
     def estimate_us(self) -> int | None:

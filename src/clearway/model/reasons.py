@@ -47,6 +47,16 @@ class Code(StrEnum):
     RETRY_WINDOW = "retry-window"
     DEPENDENCY = "dependency"
     BAD_VALUE = "bad-value"
+    # why a step or a workflow ended as it did
+    STEP_FAILED = "step-failed"
+    LOOP_LIMIT = "loop-limit"
+    RULE = "rule"
+    CONDITION = "condition"
+    NOT_CHOSEN = "not-chosen"
+    NOT_A_LIST = "not-a-list"
+    NOT_A_FOLLOWER = "not-a-follower"
+    SKIPPED_ITSELF = "skipped-itself"
+    FLOW_OVER = "flow-over"
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):

@@ -17,6 +17,19 @@ class State(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     REFUSED = "refused"
+    SKIPPED = "skipped"
+
+
+class StepState(StrEnum):
+    """Where a step of a workflow is."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+    UPSTREAM_FAILED = "upstream_failed"
 
 
 class End(StrEnum):
@@ -31,13 +44,16 @@ class End(StrEnum):
     TIMED_OUT = "timed_out"
 
 
-TERMINAL = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.REFUSED})
+TERMINAL = frozenset({State.SUCCEEDED, State.FAILED, State.CANCELLED, State.REFUSED, State.SKIPPED})
+
+STEP_OVER = frozenset(StepState) - {StepState.PENDING, StepState.RUNNING}
+"""States of a step after which it does nothing more in its run."""
 
 SHOWN = {State.STARTING: State.RUNNING, State.SUSPENDED: State.RUNNING, State.STOPPING: State.RUNNING}
 """Inner states and the one that people are shown."""
 
 _LIVE = {State.STARTING, State.RUNNING, State.SUSPENDED, State.STOPPING}
-_OVER = {State.PENDING, State.SUCCEEDED, State.FAILED, State.CANCELLED}
+_OVER = {State.PENDING, State.SUCCEEDED, State.FAILED, State.CANCELLED, State.SKIPPED}
 
 MOVES: dict[State, frozenset[State]] = {
     State.PENDING: frozenset({State.STARTING, State.FAILED, State.CANCELLED}),
@@ -49,6 +65,7 @@ MOVES: dict[State, frozenset[State]] = {
     State.FAILED: frozenset(),
     State.CANCELLED: frozenset(),
     State.REFUSED: frozenset(),
+    State.SKIPPED: frozenset(),
 }
 """From each state the states that may follow. A terminal state is final for its run."""
 

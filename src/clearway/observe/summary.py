@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.core.turns import Occupied
 from clearway.model import events as ev
+from clearway.model.flow_events import Reopened
 from clearway.model.job import WHOLE
 from clearway.model.machine_words import MICROS
 from clearway.model.reasons import Code
@@ -112,8 +113,8 @@ class Summary:
         self._wait, self._jct, self._slowdown = _Numbers(), _Numbers(), _Numbers()
         self.preemptions = 0
         self._on: dict[type, Callable[[Any], None]] = {
-            ev.Submitted: self._submitted, ev.Started: self._started, ev.Resized: self._resized,
-            ev.TaskEnded: self._task_ended,
+            ev.Submitted: self._submitted, Reopened: self._submitted, ev.Started: self._started,
+            ev.Resized: self._resized, ev.TaskEnded: self._task_ended,
             ev.AttemptEnded: self._attempt_ended, ev.Ended: self._job_ended, ev.Joined: self._joined,
             ev.ClassWaits: self._class_waits, ev.JobWaits: self._job_waits, ev.NodeAdded: self._node_added,
             ev.NodeRemoved: self._node_gone, ev.NodeLost: self._node_gone, ev.NodeHeard: self._node_heard,
@@ -176,7 +177,7 @@ class Summary:
 
     # --- jobs ---
 
-    def _submitted(self, r: ev.Submitted) -> None:
+    def _submitted(self, r: ev.Submitted | Reopened) -> None:
         if self._first_us is None:
             self._first_us = self._now_us = r.at_us
         wants = any(x.demand.milli_gpus or x.demand.one_device for x in r.spec.roles)

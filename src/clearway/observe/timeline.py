@@ -15,10 +15,12 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
+from clearway.model.flow_events import Reopened
 from clearway.model.reasons import Code, because
 from clearway.model.states import State, shown
 from clearway.model.values import SECOND_US
 from clearway.observe import amounts
+from clearway.observe.flow_lines import FlowLines
 from clearway.observe.summary import Summary
 from clearway.observe.tracks import AttemptTrack, ClassHistory, JobTrack, TaskTrack, stretches
 from clearway.observe.words import needs, sentence
@@ -67,6 +69,7 @@ class Timeline:
         self._live: dict[JobId, JobTrack] = {}
         self._classes: dict[ClassId, ClassHistory] = {}
         self._events: list[dict[str, Any]] = []
+        self._flows = FlowLines(self._face.at, self._reason)
         self._worded: dict[Reason, dict[str, Any]] = {}
         self._on: dict[type, Callable[[Any], None]] = {
             ev.Submitted: self._submitted, ev.Refused: self._refused, ev.Joined: self._joined,
@@ -78,12 +81,13 @@ class Timeline:
             ev.NodeDrained: self._node_drained, ev.DevicesChanged: self._devices_changed,
             ev.QueueChanged: self._queue_changed, ev.PolicyChanged: self._policy_changed,
             ev.HoldAsked: self._hold_asked, ev.ReleaseAsked: self._release_asked, ev.Changed: self._changed,
-            ev.Booked: self._booked, ev.BookingOver: self._booking_over,
+            Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
         """Take the next record."""
         self._summary.apply(record)
+        self._flows.apply(record)
         handler = self._on.get(type(record))
         if handler:
             handler(record)
@@ -94,7 +98,13 @@ class Timeline:
         for track in self._jobs.values():
             # Names may repeat in a live product; the later ones then carry their number.
             jobs[track.name if track.name not in jobs else f"{track.name} ({track.job})"] = self.entry(track.job)
-        return {"jobs": jobs, "events": self._events, "summary": self._summary.as_dict()}
+        larger = {"workflows": self._flows.as_dict()}
+        return {
+            "jobs": jobs,
+            **{part: entries for part, entries in larger.items() if entries},
+            "events": self._events,
+            "summary": self._summary.as_dict(),
+        }
 
     def entry(self, job: JobId) -> dict[str, Any]:
         """Return the entry of one job."""
@@ -230,6 +240,12 @@ class Timeline:
         track.state, track.ended_us, track.reason = r.state, r.at_us, r.reason
         cause = {"cause": self._text(r.reason)} if r.reason else {}
         self._event(r.at_us, "ended", job=track.name, state=str(r.state), **cause)
+
+    def _reopened(self, r: Reopened) -> None:
+        track = self._jobs[r.job]
+        track.spec, track.state, track.ended_us, track.reason = r.spec, State.PENDING, None, None
+        track.wait(r.at_us, ())
+        self._event(r.at_us, "rerun", job=track.name)
 
     def _paused(self, r: ev.Paused) -> None:
         kind = "suspended" if r.paused else "resumed"

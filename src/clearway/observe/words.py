@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, Reason
-from clearway.observe import amounts
+from clearway.observe import amounts, flow_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -420,4 +420,5 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.RETRY_WINDOW: _retry_window,
     Code.DEPENDENCY: _dependency,
     Code.BAD_VALUE: _bad_value,
+    **flow_words.SENTENCES,
 }

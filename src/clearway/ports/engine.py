@@ -25,12 +25,14 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
     """A task and all its processes are gone. `exit_code` None: nobody saw the end. `error`: why it never ran.
 
     `oom`: the system killed something of it because it had used up its memory, where the engine can tell.
+    `result` is the JSON text that it gave back, if any.
     """
 
     task: TaskRef
     exit_code: int | None = None
     error: str = ""
     oom: bool = False
+    result: str = ""
 
 
 class NodeIsUp(msgspec.Struct, frozen=True, tag=True):

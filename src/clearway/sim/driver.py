@@ -69,11 +69,16 @@ def _unheard(_name: str, _job: JobId, _truth: Truth) -> None:
     """Nobody wants to know that a job was taken."""
 
 
+def _unlistened(_records: Sequence[Record]) -> None:
+    """Nobody follows the records."""
+
+
 class Driver:
     """Moves the clock from one happening to the next, and keeps no more than what is alive.
 
     `world` is None while no controller runs: the engine goes on, and what people ask waits until one answers.
-    `refused` are asks that were answered with an error, with their moments.
+    `refused` are asks that were answered with an error, with their moments. `listen` is given the records of each step
+    before the engine is told to do anything.
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class Driver:
         events: Events | None = None,
         entered: Callable[[str, JobId, Truth], None] = _unheard,
     ) -> None:
+        self.listen: Callable[[Sequence[Record]], None] = _unlistened
         self.world: World | None = world
         self.engine, self.clock = engine, engine.clock
         self.asks: list[Ask] = []
@@ -158,6 +164,7 @@ class Driver:
         if step.records:
             self._last_us = now_us
             self._sink(step.records)
+            self.listen(step.records)
             self._tell_engine(step.records)
         return step
 

@@ -47,6 +47,7 @@ class SimEngine:
 
     def __init__(self, clock: VirtualClock, nodes: Iterable[NodeSpec], lease_us: int) -> None:
         self.clock = clock
+        self.keeps = False  # what is known of a job, when it is over: where a person may run it again
         self._lease_us = lease_us
         self._beat_us = max(lease_us // BEATS_PER_LEASE, 1)
         self._heap = Heap()
@@ -66,9 +67,14 @@ class SimEngine:
         """Learn what really happens to a job. The first truth of a job stays."""
         self._truths.setdefault(job, truth)
 
+    def know_anew(self, job: JobId, truth: Truth) -> None:
+        """Learn what really happens to a job from its next attempt on."""
+        self._truths[job] = truth
+
     def forget(self, job: JobId) -> None:
         """Drop what is known of a job that is over."""
-        self._truths.pop(job, None)
+        if not self.keeps:
+            self._truths.pop(job, None)
         self._saved.pop(job, None)
 
     def write_off(self, job: JobId, attempt: int) -> None:
@@ -256,13 +262,14 @@ class SimEngine:
         self._save(run)
         run.was_whole = False
         exit_code = run.truth.exit_code(run.attempt)
+        result = run.truth.result if exit_code == 0 else ""
         for task in list(run.held):
-            self._gone(run, task, exit_code)
+            self._gone(run, task, exit_code, result)
         self._settle_neighbours()
 
-    def _gone(self, run: Run, task: TaskRef, exit_code: int) -> None:
+    def _gone(self, run: Run, task: TaskRef, exit_code: int, result: str = "") -> None:
         machine = self._take(run, task)
-        report = TaskIsGone(task, exit_code)
+        report = TaskIsGone(task, exit_code, result=result)
         if machine.reach is Reach.CUT:
             machine.reports.append(report)
         else:

@@ -8,12 +8,13 @@ import msgspec
 
 from clearway.model import values as v
 from clearway.model.asks import Change
-from clearway.model.errors import InputError, NotYetError, UnknownWordError
+from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import BookingSpec, NodeSpec, QueueSpec
 from clearway.model.ids import JobId
 from clearway.model.machine_words import read_nodes
 from clearway.model.verb_words import read_booking, read_change
 from clearway.model.words import Word, read_words
+from clearway.sim.flow_words import FlowEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -86,6 +87,19 @@ class UnbookWish(_Event, frozen=True, tag=True):
     booking: str
 
 
+class FlowEnters(_Event, frozen=True, tag=True):
+    """A workflow of the file is submitted."""
+
+    entry: FlowEntry
+
+
+class RerunWish(_Event, frozen=True, tag=True):
+    """A person runs a job or a workflow again; `entry` is what the workflow is from then on."""
+
+    name: str
+    entry: FlowEntry | None = None
+
+
 class EndAgain(_Event, frozen=True, tag=True):
     """The message that ended an attempt (None: the latest that has ended) arrives once more."""
 
@@ -113,7 +127,7 @@ class ClockStep(_Event, frozen=True, tag=True):
 
 Event = (
     NodeFault | SpotNotice | NodesJoin | DevicesFail | DrainWish | JobWish | EndAgain | QueueWish | ControllerFault
-    | ClockStep | ChangeWish | BookWish | UnbookWish
+    | ClockStep | ChangeWish | BookWish | UnbookWish | FlowEnters | RerunWish
 )  # fmt: skip
 
 
@@ -211,14 +225,19 @@ _KINDS: dict[str, Callable[[str, int, object], Event]] = {
     "wall_clock_step": _clock_step,
 }  # fmt: skip
 QUEUE_EVENT = "set_queue"
-EVENTS_LATER = frozenset({"rerun"})
+RERUN = "rerun"
 
 
-def read_event(raw: object, place: str, set_queue: Callable[[object], QueueSpec]) -> Event:
-    """Read `{at: T, KIND: VALUE}`; `set_queue` makes a queue of the words of such an event."""
+def read_event(
+    raw: object, place: str, set_queue: Callable[[object], QueueSpec], rerun: Callable[[str, object], FlowEntry | None]
+) -> Event:
+    """Read `{at: T, KIND: VALUE}`.
+
+    `set_queue` makes a queue of the words of such an event, `rerun` a workflow of its name and the words to change.
+    """
     if not isinstance(raw, dict):
         raise InputError("events", raw, "{at: T, KIND: VALUE}", place)
-    known = {"at", *_KINDS, QUEUE_EVENT, *EVENTS_LATER}
+    known = {"at", *_KINDS, QUEUE_EVENT, RERUN}
     for key in raw:
         if key not in known:
             raise UnknownWordError.of(key, known, place)
@@ -226,16 +245,25 @@ def read_event(raw: object, place: str, set_queue: Callable[[object], QueueSpec]
     if "at" not in raw or len(kinds) != 1:
         raise InputError("events", raw, "a time `at` and one kind of event", place)
     try:
-        return _read(kinds[0], v.duration("at", raw["at"]), raw[kinds[0]], set_queue)
+        return _read(kinds[0], v.duration("at", raw["at"]), raw[kinds[0]], set_queue, rerun)
     except UnknownWordError:
         raise
     except InputError as error:
         raise error.at(place) from None
 
 
-def _read(kind: str, at_us: int, value: object, set_queue: Callable[[object], QueueSpec]) -> Event:
-    if kind in EVENTS_LATER:
-        raise NotYetError.of(kind, value)
+def _read(
+    kind: str,
+    at_us: int,
+    value: object,
+    set_queue: Callable[[object], QueueSpec],
+    rerun: Callable[[str, object], FlowEntry | None],
+) -> Event:
+    if kind == RERUN:
+        if isinstance(value, str):
+            return RerunWish(at_us, v.name(kind, value), rerun(value, {}))
+        given = _map(kind, value, {"name": v.name, "set": lambda _, words: words}, ("name", "set"))
+        return RerunWish(at_us, given["name"], rerun(given["name"], given["set"]))
     if kind == QUEUE_EVENT:
         return QueueWish(at_us, set_queue(value))
     return _KINDS[kind](kind, at_us, value)

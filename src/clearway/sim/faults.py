@@ -11,13 +11,17 @@ from clearway.model.asks import (
     Ask,
     Book,
     Cancel,
+    CancelFlow,
     ControllerUp,
     Drain,
     Hold,
     Release,
     Requeue,
+    Rerun,
+    RerunFlow,
     Resume,
     SetQueue,
+    SubmitFlow,
     Suspend,
     Unbook,
 )
@@ -33,10 +37,12 @@ from clearway.sim.events import (
     DrainWish,
     EndAgain,
     Event,
+    FlowEnters,
     JobWish,
     NodeFault,
     NodesJoin,
     QueueWish,
+    RerunWish,
     SpotNotice,
     UnbookWish,
 )
@@ -47,6 +53,10 @@ if TYPE_CHECKING:
     from clearway.loop.world import World
     from clearway.model.ids import JobId
     from clearway.sim.driver import Driver
+    from clearway.sim.flow_play import FlowPlay
+
+
+_Wish = JobWish | ChangeWish | RerunWish
 
 
 class Script:
@@ -61,7 +71,9 @@ class Script:
         self._journal = journal
         self._rebuild = rebuild
         self._jobs: dict[str, JobId] = {}
-        self._retried: list[JobWish | ChangeWish] = []
+        self._retried: list[_Wish] = []
+        self.play_of: FlowPlay
+        """Knows the workflows that have entered; set before anything happens."""
         self._drained: set[str] = set()
         self._noticed: set[str] = set()
 
@@ -92,9 +104,9 @@ class Script:
             case DrainWish(node=node, drained=drained):
                 (self._drained.add if drained else self._drained.discard)(node)
                 driver.asks.append(Drain(node, drained))
-            case JobWish() | ChangeWish():
-                self._job_wish(event, driver)
-            case BookWish() | UnbookWish() | QueueWish():
+            case JobWish() | ChangeWish() | RerunWish():
+                self._wish(event, driver)
+            case BookWish() | UnbookWish() | QueueWish() | FlowEnters():
                 driver.asks.append(_of_all(event))
             case EndAgain(job=name, attempt=attempt):
                 if name in self._jobs:
@@ -120,14 +132,33 @@ class Script:
         self._noticed.add(node)
         driver.asks.append(Drain(node))
 
-    def _job_wish(self, event: JobWish | ChangeWish, driver: Driver) -> None:
-        if event.job in self._jobs:
-            driver.asks.append(_wish(event, self._jobs[event.job]))
+    def _wish(self, event: _Wish, driver: Driver) -> None:
+        """Ask what a person wants of a job or a workflow; who finds no controller tries again when one answers."""
+        name = event.name if isinstance(event, RerunWish) else event.job
+        ask = self._of_flow(event, name) or self._of_job(event, name)
+        if ask is not None:
+            driver.asks.append(ask)
         elif driver.world is None:
             self._retried.append(event)
         else:
-            kind = event.kind if isinstance(event, JobWish) else "change"
-            driver.refused.append((driver.clock.now_us(), f"{kind} {event.job}: no such job has entered"))
+            kinds = {JobWish: getattr(event, "kind", ""), ChangeWish: "change", RerunWish: "rerun"}
+            driver.refused.append((driver.clock.now_us(), f"{kinds[type(event)]} {name}: no such job has entered"))
+
+    def _of_flow(self, event: _Wish, name: str) -> Ask | None:
+        flow = self.play_of.flows.get(name)
+        if flow is None:
+            return None
+        if isinstance(event, RerunWish):
+            if event.entry is not None:
+                self.play_of.change(event.entry)
+            return RerunFlow(flow, event.entry.spec if event.entry else None)
+        return CancelFlow(flow) if isinstance(event, JobWish) and event.kind == "cancel" else None
+
+    def _of_job(self, event: _Wish, name: str) -> Ask | None:
+        job = self._jobs.get(name)
+        if job is None:
+            return None
+        return Rerun(job) if isinstance(event, RerunWish) else _wish(event, job)
 
     def _controller_fault(self, kind: str, driver: Driver) -> None:
         if kind == "start_controller":
@@ -166,7 +197,9 @@ _JOB_WISHES: dict[str, Callable[[JobId], Ask]] = {
 }  # fmt: skip
 
 
-def _of_all(event: BookWish | UnbookWish | QueueWish) -> Ask:
+def _of_all(event: BookWish | UnbookWish | QueueWish | FlowEnters) -> Ask:
+    if isinstance(event, FlowEnters):
+        return SubmitFlow(event.entry.spec)
     if isinstance(event, QueueWish):
         return SetQueue(event.queue)
     return Book(event.booking) if isinstance(event, BookWish) else Unbook(event.booking)

@@ -13,7 +13,9 @@ from clearway.model.ids import JobId, NodeId
 from clearway.model.job import WHOLE
 from clearway.sim.driver import Driver
 from clearway.sim.engine import SimEngine
+from clearway.sim.events import RerunWish
 from clearway.sim.faults import Script
+from clearway.sim.flow_play import FlowPlay
 from clearway.sim.heap import VirtualClock
 from clearway.sim.scenario import read_scenario
 from clearway.sim.script import Scenario
@@ -69,6 +71,9 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
             busy[name] = truth.busy
 
     driver = Driver(rebuild(), engine, scenario.arrivals(), journal.extend, script, entered)
+    play = script.play_of = FlowPlay(scenario.flows, engine, entered)
+    driver.listen = play.hear
+    engine.keeps = any(isinstance(event, RerunWish) for event in scenario.events)
     driver.opening = _opening(engine, _set_up(scenario))
     end_us = driver.run(scenario.until_us)
     return _outcome(scenario, journal, end_us, busy, driver.refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,12 +20,15 @@ from clearway.sim.events import (
     DrainWish,
     EndAgain,
     Event,
+    FlowEnters,
     JobWish,
     NodeFault,
     NodesJoin,
+    RerunWish,
     SpotNotice,
     read_event,
 )
+from clearway.sim.flow_words import FlowEntry, changed, read_entry
 from clearway.sim.queue_words import QueueBook
 from clearway.sim.script import Scenario
 
@@ -33,10 +37,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = frozenset({
-    "title", "policy", "fleet", "queues", "limits", "bookings", "jobs", "events", "until", "clock", "expect",
+    "title", "policy", "fleet", "queues", "limits", "bookings", "jobs", "workflows", "events", "until", "clock",
+    "expect",
 })  # fmt: skip
-LATER = ("workflows", "schedules", "services", "load", "searches")
+LATER = ("schedules", "services", "load", "searches")
 """Keys that are known but not carried out yet: a file that fills one is refused with that rule."""
+
+LARGER = (*LATER, "workflows")
+"""Keys of what is larger than a job."""
 
 ORDERS_LATER = frozenset(
     {"fair", "sjf", "srtf", "las", "largest", "wfp3", "unicep", "f1", "edf", "learned"},
@@ -81,9 +89,12 @@ class _Reader:
         _check_names("limits", [limit.name for limit in limits])
         book = self._hold(partial(QueueBook, _list("queues", raw.get("queues")))) or QueueBook(())
         clock_us = v.instant("clock", raw["clock"]) if raw.get("clock") is not None else 0
-        events = self._events(book)
+        flows = self._flows(book)
+        events = self._events(book, flows)
         batches = self._batches(Context(book, clock_us, policy.estimate == "oracle"))
-        self._check_events(events, nodes, batches)
+        self._check_events(events, nodes, batches, set(flows))
+        entering = tuple(FlowEnters(one.submit_us, one) for one in flows.values() if one.submit_us is not None)
+        events = tuple(sorted((*entering, *events), key=lambda event: event.at_us))
         booked = _list("bookings", raw.get("bookings"))
         bookings = tuple(read_booking(_map("bookings", x), seconds=True) for x in booked)
         _check_unique("bookings", [booking.name for booking in bookings])
@@ -94,7 +105,19 @@ class _Reader:
         if self._later:
             raise self._later[0]
         return Scenario(
-            title, policy, nodes, book.first, limits, batches, events, until_us, clock_us, expect, raw, bookings
+            title,
+            policy,
+            nodes,
+            book.first,
+            limits,
+            batches,
+            events,
+            until_us,
+            clock_us,
+            expect,
+            raw,
+            bookings,
+            tuple(flows.values()),
         )
 
     def _hold(self, read: Callable[[], _T]) -> _T | None:
@@ -116,16 +139,34 @@ class _Reader:
         _check_names("fleet.nodes", [n.name for n in nodes])
         return nodes
 
-    def _events(self, book: QueueBook) -> tuple[Event, ...]:
+    def _flows(self, book: QueueBook) -> dict[str, FlowEntry]:
+        raws = _list("workflows", self._raw.get("workflows"))
+        used = {x.get("workflow") for x in self._raw.get("schedules") or () if isinstance(x, dict)}
+        defaults = partial(book.defaults, edition=0)
+        found = [read_entry(raw, defaults, template=isinstance(raw, dict) and raw.get("name") in used) for raw in raws]
+        _check_unique("workflows", [entry.spec.name for entry in found])
+        return {entry.spec.name: entry for entry in found}
+
+    def _events(self, book: QueueBook, flows: dict[str, FlowEntry]) -> tuple[Event, ...]:
         """Read the events in order of time, so that each `set_queue` is laid over what the queue was then."""
         raws = list(enumerate(_list("events", self._raw.get("events"))))
         for i, raw in raws:
             if not isinstance(raw, dict):
                 raise InputError("events", raw, "{at: T, KIND: VALUE}", f"events[{i}]")
+        now = dict(flows)
+
+        def rerun(name: str, words: object) -> FlowEntry | None:
+            if name not in now and words == {}:
+                return None
+            if name not in now:
+                raise InputError("rerun", name, "a workflow of this file, where words are set")
+            now[name] = changed(now[name], words, partial(book.defaults, edition=0), f"workflow {name:.60}")
+            return now[name]
+
         found = []
         for i, raw in sorted(raws, key=lambda x: _moment(x[1])):
             change = partial(book.change, _moment(raw))
-            event = self._hold(partial(read_event, raw, f"events[{i}]", change))
+            event = self._hold(partial(read_event, raw, f"events[{i}]", change, rerun))
             found += [event] if event else []
         return tuple(found)
 
@@ -135,7 +176,12 @@ class _Reader:
         _check_unique("jobs", [n for batch in found for n in batch.names])
         return found
 
-    def _check_events(self, events: Sequence[Event], nodes: Sequence[NodeSpec], batches: Sequence[Batch]) -> None:
+    def _there(self, name: str, jobs: set[str], owners: set[str]) -> bool:
+        return name in jobs or _owner(name) in owners or bool(self._later)
+
+    def _check_events(
+        self, events: Sequence[Event], nodes: Sequence[NodeSpec], batches: Sequence[Batch], owners: set[str]
+    ) -> None:
         """Refuse an event about a node or job that is not in the file; jobs that come later may be of any name."""
         here, jobs = {n.name for n in nodes}, {n for batch in batches for n in batch.names}
         for event in events:
@@ -146,12 +192,19 @@ class _Reader:
                     here |= {n.name for n in new}
                 case NodeFault() | SpotNotice() | DevicesFail() | DrainWish() if event.node not in here:
                     raise InputError("events", event.node, "a node that is there then", f"at {event.at_us} us")
-                case JobWish() | ChangeWish() | EndAgain() if event.job not in jobs and not self._later:
+                case JobWish() | ChangeWish() | EndAgain() if not self._there(event.job, jobs, owners):
                     raise InputError("events", event.job, "a job of this file", f"at {event.at_us} us")
+                case RerunWish() if not self._there(event.name, jobs, owners):
+                    raise InputError("events", event.name, "a job or workflow of this file", f"at {event.at_us} us")
                 case _:
                     pass
             if isinstance(event, NodeFault) and event.kind == "remove_node":
                 here.discard(event.node)
+
+
+def _owner(name: str) -> str:
+    """Return what a part belongs to: W of W.s[0], S of S@2026-01-05T12:00:00Z."""
+    return re.split(r"[.@\[]", name, maxsplit=1)[0]
 
 
 def _moment(raw: object) -> int:

@@ -13,6 +13,7 @@ from clearway.model.asks import Refuse
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.sim.batch import Arrival, Batch
 from clearway.sim.events import Event
+from clearway.sim.flow_words import FlowEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ class Scenario(msgspec.Struct, frozen=True, eq=False):
     expect: dict[str, Any]
     raw: dict[str, Any]
     bookings: tuple[BookingSpec, ...] = ()
+    flows: tuple[FlowEntry, ...] = ()
 
     def arrivals(self) -> Iterator[Arrival]:
         """Yield the jobs by submit, equal ones by their order in the file, but none before what it waits for."""

@@ -1,0 +1,1 @@
+"""Workflows, schedules and searches: what follows from what happened. Pure: it says which jobs are next."""

@@ -1,0 +1,80 @@
+"""What a workflow's words say about the order of its steps; worked out once."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from clearway.flow.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clearway.model.flow import FlowSpec, StepSpec
+
+
+class Graph:
+    """Steps by name, their direct followers, and the largest priority that comes after each."""
+
+    def __init__(self, spec: FlowSpec) -> None:
+        """Read a checked workflow: no step stands before what it waits for."""
+        self.steps = {step.name: step for step in spec.steps}
+        self.followers: dict[str, list[str]] = {name: [] for name in self.steps}
+        for step in spec.steps:
+            for before in step.after:
+                self.followers[before].append(step.name)
+        self.heirs: dict[str, tuple[int, str]] = {}
+        for step in reversed(spec.steps):
+            self.heirs[step.name] = self._heir(step)
+
+    def _heir(self, step: StepSpec) -> tuple[int, str]:
+        """Return the largest priority of a step and those behind it, and whose it is; its own before an equal one."""
+        behind = max((self.heirs[name] for name in self.followers[step.name]), key=lambda h: h[0], default=None)
+        if step.job is None:
+            return behind or (-(2**31), step.name)
+        own = (step.job.priority, step.name)
+        return behind if behind is not None and behind[0] > own[0] else own
+
+    def forgiven(self, failed: str, ran: set[str]) -> bool:
+        """Return whether a later step that a failure does not keep from running ran after a failed one."""
+        seen, ahead = {failed}, [failed]
+        while ahead:
+            for name in self.followers[ahead.pop()]:
+                if name not in seen:
+                    if name in ran and RULES[self.steps[name].rule].forgives:
+                        return True
+                    seen.add(name)
+                    ahead.append(name)
+        return False
+
+
+def sorted_steps(steps: Sequence[StepSpec]) -> tuple[list[StepSpec], list[StepSpec]]:
+    """Return the steps so that none stands before what it waits for, and those that wait in a circle."""
+    named = {step.name: step for step in steps}
+    left = {step.name: len(step.after) for step in steps}
+    followers: dict[str, list[str]] = {}
+    for step in steps:
+        for before in step.after:
+            followers.setdefault(before, []).append(step.name)
+    ready = [step.name for step in steps if not step.after]
+    done: list[str] = []
+    for name in ready:  # it grows while it is read
+        done.append(name)
+        for follower in followers.get(name, ()):
+            left[follower] -= 1
+            if not left[follower]:
+                ready.append(follower)
+    return [named[name] for name in done], [step for step in steps if left[step.name]]
+
+
+def stands_before(steps: Mapping[str, StepSpec], name: str, other: str) -> bool:
+    """Return whether a step comes before another one, directly or through others; the near ones are looked at first."""
+    seen, ahead = set[str](), deque(steps[other].after)
+    while ahead:
+        before = ahead.popleft()
+        if before == name:
+            return True
+        if before not in seen and before in steps:
+            seen.add(before)
+            ahead += steps[before].after
+    return False

@@ -1,0 +1,96 @@
+"""How the state changes by the records of workflows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clearway.flow.track import FlowTrack
+from clearway.loop.flow_state import Part
+from clearway.loop.timers import Due, Timer
+from clearway.model import flow_events as fe
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.loop.state import WorldState
+    from clearway.model.ids import FlowId
+
+
+def _flow_began(state: WorldState, record: fe.FlowBegan) -> None:
+    state.flows.add(FlowTrack(record.flow, record.spec, record.at_us))
+    _limit(state, record.flow, record.at_us)
+
+
+def _flow_rerun(state: WorldState, record: fe.FlowRerun) -> None:
+    state.flows.tracks[record.flow].begin(record.spec, record.at_us)
+    state.flows.flow_again(record.flow)
+    _limit(state, record.flow, record.at_us)
+
+
+def _limit(state: WorldState, flow: FlowId, now_us: int) -> None:
+    track = state.flows.tracks[flow]
+    if track.spec.time_limit_us is not None:
+        state.timers.add(Timer(now_us + track.spec.time_limit_us, Due.FLOW_LIMIT, flow, track.run))
+
+
+def _step_began(state: WorldState, record: fe.StepBegan) -> None:
+    state.flows.tracks[record.flow].step_began(record.step, record.input, record.items)
+
+
+def _part_entered(state: WorldState, record: fe.PartEntered) -> None:
+    track = state.flows.tracks[record.flow]
+    track.part_entered(record)
+    state.flows.parts[record.job] = Part(record.flow, record.step, record.item)
+    entry = state.jobs[record.job]
+    if record.step in track.graph.heirs:
+        priority, name = track.graph.heirs[record.step]
+        if priority > entry.spec.priority:
+            entry.floor = (priority, f"{track.spec.name}.{name}")
+            state.inherit(record.job, record.at_us)
+
+
+def _loop_ended(state: WorldState, record: fe.LoopEnded) -> None:
+    state.flows.tracks[record.flow].loop_ended(record)
+
+
+def _step_ended(state: WorldState, record: fe.StepEnded) -> None:
+    state.flows.tracks[record.flow].step_ended(record)
+
+
+def _flow_stopping(state: WorldState, record: fe.FlowStopping) -> None:
+    state.flows.tracks[record.flow].stop(record)
+    state.flows.stirred[record.flow] = None
+
+
+def _flow_ended(state: WorldState, record: fe.FlowEnded) -> None:
+    state.flows.tracks[record.flow].end(record.state, record.reason)
+    state.flows.flow_ended(record.flow)
+
+
+def _reopened(state: WorldState, record: fe.Reopened) -> None:
+    """Have a job wait again that was over, with fresh limits; its place in the line is that of its submit."""
+    entry = state.flows.reopen(record.job)
+    state.over.forget(record.job)
+    state.jobs[record.job] = entry
+    entry.spec, entry.state, entry.reason, entry.ended_us = record.spec, State.PENDING, None, None
+    entry.retries = entry.losses = entry.not_before_us = 0
+    entry.first_started_us = entry.preempted_us = None
+    entry.waiting_since_us = record.at_us
+    entry.after, entry.reasons, entry.result = set(), (), ""
+    state.names[record.spec.name] = record.job
+    state.inherit(record.job, record.at_us)
+    state.ready[record.job] = None
+
+
+APPLY: dict[type, Callable[[Any, Any], None]] = {
+    fe.FlowBegan: _flow_began,
+    fe.FlowRerun: _flow_rerun,
+    fe.StepBegan: _step_began,
+    fe.PartEntered: _part_entered,
+    fe.LoopEnded: _loop_ended,
+    fe.StepEnded: _step_ended,
+    fe.FlowStopping: _flow_stopping,
+    fe.FlowEnded: _flow_ended,
+    fe.Reopened: _reopened,
+}

@@ -1,0 +1,91 @@
+"""Workflows as the world knows them, and which of its jobs belong to which step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from clearway.flow.track import FlowTrack
+    from clearway.loop.entry import JobEntry
+    from clearway.model.ids import FlowId, JobId
+
+KEPT = 1000
+"""Jobs, and workflows, that ended otherwise than well and can be run again: so many of the newest."""
+
+
+class Part(NamedTuple):
+    """What a job is of a workflow."""
+
+    flow: FlowId
+    step: str
+    item: int
+
+
+class Flows:
+    """All workflows that run, and those that may be run again."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.tracks: dict[FlowId, FlowTrack] = {}
+        self.names: dict[str, FlowId] = {}
+        self.next = 1
+        self.parts: dict[JobId, Part] = {}
+        self.stirred: dict[FlowId, None] = {}
+        """Workflows of which something has changed since they were looked at."""
+        self.again: dict[JobId, JobEntry] = {}
+        """Jobs that are over and can be run again."""
+        self._loose: dict[JobId, None] = {}
+        self._over: dict[FlowId, None] = {}
+
+    def of_job(self, job: JobId) -> FlowTrack | None:
+        """Return the workflow that a job is a part of."""
+        part = self.parts.get(job)
+        return None if part is None else self.tracks.get(part.flow)
+
+    def add(self, track: FlowTrack) -> None:
+        """Take in a workflow."""
+        self.tracks[track.id] = track
+        self.names[track.spec.name] = track.id
+        self.next = max(self.next, track.id + 1)
+        self.stirred[track.id] = None
+
+    def job_ended(self, entry: JobEntry) -> None:
+        """Take in that a job is over: its workflow goes on from there; what did not succeed can be run again."""
+        part = self.parts.get(entry.id)
+        if entry.state != State.SUCCEEDED:
+            self.again[entry.id] = entry
+            if part is None:
+                self._loose[entry.id] = None
+                if len(self._loose) > KEPT:
+                    oldest = next(iter(self._loose))
+                    del self._loose[oldest], self.again[oldest]
+        if part is not None:
+            self.tracks[part.flow].job_ended(part.step, part.item, entry.state, entry.result)
+            self.stirred[part.flow] = None
+
+    def reopen(self, job: JobId) -> JobEntry:
+        """Give back a job that is over; KeyError if it is not kept."""
+        self._loose.pop(job, None)
+        return self.again.pop(job)
+
+    def flow_ended(self, flow: FlowId) -> None:
+        """Take in that a run is over; one that succeeded is forgotten but for its name."""
+        if self.tracks[flow].state == State.SUCCEEDED:
+            self._forget(flow)
+            return
+        self._over[flow] = None
+        if len(self._over) > KEPT:
+            self._forget(next(iter(self._over)))
+
+    def flow_again(self, flow: FlowId) -> None:
+        """Take in that a workflow runs again."""
+        self._over.pop(flow, None)
+        self.stirred[flow] = None
+
+    def _forget(self, flow: FlowId) -> None:
+        self._over.pop(flow, None)
+        for job in self.tracks.pop(flow).jobs:
+            self.parts.pop(job, None)
+            self.again.pop(job, None)

@@ -1,0 +1,156 @@
+"""Workflows in the world: what people ask of them, and their steps entered as ordinary jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clearway.flow.advance import Enter, advance
+from clearway.flow.track import ALONE
+from clearway.loop import endings
+from clearway.model import events as ev
+from clearway.model import flow_events as fe
+from clearway.model.errors import ConflictError, InputError, NotFoundError
+from clearway.model.ids import FlowId, JobId
+from clearway.model.reasons import Code, because
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from clearway.flow.track import FlowTrack
+    from clearway.loop.timers import Timer
+    from clearway.loop.world import World
+    from clearway.model import asks
+    from clearway.model.flow import FlowSpec
+    from clearway.model.job import JobSpec
+    from clearway.model.reasons import Reason
+
+
+# --- what people ask -----------------------------------------------------------------------------
+
+
+def submit(world: World, spec: FlowSpec) -> FlowId:
+    """Check a workflow, and have its first run begin."""
+    check(world, spec)
+    flow = FlowId(world.state.flows.next)
+    world.emit(fe.FlowBegan(world.now_us, flow, spec))
+    return flow
+
+
+def check(world: World, spec: FlowSpec) -> None:
+    """Check what only the world knows of the steps of a workflow."""
+    steps = [*spec.steps, *([spec.on_error] if spec.on_error else [])]
+    for step in steps:
+        if step.job is not None:
+            check_job(world, step.job, f"workflow {spec.name}: step {step.name}")
+
+
+def check_job(world: World, spec: JobSpec, place: str) -> None:
+    """Check the queue and the shared limits of a job."""
+    if spec.queue not in world.queues:
+        raise InputError("queue", spec.queue, "a queue that exists: " + ", ".join(sorted(world.queues)[:20]), place)
+    for name in spec.uses:
+        if name not in world.limits:
+            raise InputError("uses", name, "a shared limit that exists", place)
+
+
+def _known(world: World, flow: FlowId) -> FlowTrack | None:
+    """Return a workflow, None for one that succeeded or was forgotten; NotFoundError if there never was one."""
+    track = world.state.flows.tracks.get(flow)
+    if track is None and not 0 < flow < world.state.flows.next:
+        raise NotFoundError(f"there is no workflow {flow}")
+    return track
+
+
+def cancel(world: World, ask: asks.CancelFlow) -> None:
+    """Have no step of a workflow start any more, and stop those that run."""
+    track = _known(world, ask.flow)
+    if track is None or track.state is not None or _cancelled(track):
+        return
+    _stop(world, track, State.CANCELLED, because(Code.CANCELLED, by=ask.by))
+
+
+def _cancelled(track: FlowTrack) -> bool:
+    return track.stopping is not None and track.stopping.state == State.CANCELLED
+
+
+def _stop(world: World, track: FlowTrack, state: State, reason: Reason) -> None:
+    world.emit(fe.FlowStopping(world.now_us, track.id, state, reason))
+    for job in track.live_jobs():
+        endings.cancel(world, world.jobs[job], reason)
+
+
+def rerun(world: World, ask: asks.RerunFlow) -> None:
+    """Have the next run of a workflow begin that is over and did not succeed."""
+    track = _known(world, ask.flow)
+    if track is None:
+        raise ConflictError(f"workflow {ask.flow} succeeded, or is over for long: there is nothing to run again")
+    if track.state is None:
+        raise ConflictError(f"workflow {ask.flow} still runs: only one that is over can be run again")
+    spec = ask.spec or track.spec
+    check(world, spec)
+    world.emit(fe.FlowRerun(world.now_us, track.id, track.run + 1, spec))
+
+
+def rerun_job(world: World, ask: asks.Rerun) -> None:
+    """Have a job wait for its next attempt that is over and did not succeed."""
+    entry = world.state.flows.again.get(ask.job)
+    if entry is None:
+        if ask.job in world.jobs:
+            raise ConflictError(f"job {ask.job} is not over: only one that is over can be run again")
+        if ask.job not in world.state.over:
+            raise NotFoundError(f"there is no job {ask.job}")
+        state = world.state.over[ask.job]
+        raise ConflictError(f"job {ask.job} is {state}, and cannot be run again")
+    if world.state.flows.of_job(ask.job) is not None:
+        raise ConflictError(f"job {ask.job} is a step of a workflow: run the workflow again")
+    world.emit(fe.Reopened(world.now_us, ask.job, entry.spec))
+
+
+# --- what follows --------------------------------------------------------------------------------
+
+
+def go_on(world: World) -> None:
+    """Let every workflow of which something changed go on as far as it can now."""
+    flows = world.state.flows
+    while flows.stirred:
+        flow = next(iter(flows.stirred))
+        del flows.stirred[flow]
+        track = flows.tracks.get(flow)
+        if track is not None and track.state is None:
+            for wish in advance(track, world.now_us):
+                if isinstance(wish, Enter):
+                    _enter(world, track, wish)
+                else:
+                    world.emit(wish)
+
+
+def _enter(world: World, track: FlowTrack, wish: Enter) -> None:
+    job, spec = wish.again, _spec(track, wish)
+    if job is not None:
+        world.emit(fe.Reopened(world.now_us, job, spec))
+    else:
+        job = JobId(world.state.next_job)
+        world.emit(ev.Submitted(world.now_us, job, spec))
+    world.emit(fe.PartEntered(world.now_us, track.id, wish.step, wish.item, wish.turn, job, wish.input))
+
+
+def _spec(track: FlowTrack, wish: Enter) -> JobSpec:
+    job = track.track(wish.step).spec.job
+    if job is None:
+        raise ConflictError(f"step {wish.step} has no job")
+    return replace(job, name=part_name(track.spec.name, wish.step, wish.item, wish.turn), input=wish.input)
+
+
+def part_name(flow: str, step: str, item: int, turn: int) -> str:
+    """Return the name of the job of a pass: W.s, W.s[0], W.s@2."""
+    return f"{flow}.{step}{f'[{item}]' if item != ALONE else ''}{f'@{turn}' if turn > 1 else ''}"
+
+
+def limit_due(world: World, timer: Timer) -> None:
+    """Have a run fail whose time is over."""
+    track = world.state.flows.tracks.get(FlowId(timer.number))
+    if track is None or track.run != timer.attempt or track.state is not None or track.stopping is not None:
+        return
+    if track.left:
+        _stop(world, track, State.FAILED, because(Code.TIME_LIMIT, limit_us=track.spec.time_limit_us or 0))

@@ -1,0 +1,69 @@
+"""The nouns of workflows, schedules and searches: what a user describes, read and checked.
+
+Values that users make up (inputs, results, items) are JSON texts in one canonical form, so that equal ones are equal.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from clearway.model.job import JobSpec
+
+MAX_LOOPS = 1000
+"""Passes that a loop may make where nothing is said."""
+
+SKIPS_ITSELF = 99
+"""Exit code by which a step says that it had nothing to do: it ends as skipped, and is not tried again."""
+
+NULL = "null"
+"""The JSON text of nothing: the result of what was skipped, failed or gave none."""
+
+
+class Arg(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One named argument of a step: `path` names a value, else `value` is one, as JSON."""
+
+    name: str
+    path: str = ""
+    value: str = NULL
+
+
+class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One step.
+
+    Without `job` it only gathers: it is done when all in `after` are, and its result is the list of the results of
+    `gather`, or with `alias` the only one of them itself.
+
+    `each` is a JSON list of items, or `each_of` names the step whose result is one. `choose` are the direct followers
+    that it picks, None for all; `chooses` instead names a value that is their list. `shown` is false for what a nested
+    form needs and nobody named.
+    """
+
+    name: str
+    job: JobSpec | None = None
+    after: tuple[str, ...] = ()
+    rule: str = "all_succeeded"
+    when: str = ""
+    each: str = ""
+    each_of: str = ""
+    until: str = ""
+    max_loops: int = MAX_LOOPS
+    choose: tuple[str, ...] | None = None
+    chooses: str = ""
+    args: tuple[Arg, ...] = ()
+    gather: tuple[str, ...] = ()
+    alias: bool = False
+    shown: bool = True
+
+    @property
+    def maps(self) -> bool:
+        """Whether it runs once for each item of a list."""
+        return bool(self.each or self.each_of)
+
+
+class FlowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A workflow: steps in an order in which none stands before what it waits for. `time_limit_us` is of a run."""
+
+    name: str
+    steps: tuple[StepSpec, ...]
+    time_limit_us: int | None = None
+    on_error: StepSpec | None = None

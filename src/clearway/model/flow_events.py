@@ -1,0 +1,98 @@
+"""Records of workflows. Their jobs have records of their own; these say what belongs together and what followed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clearway.model.flow import FlowSpec
+from clearway.model.ids import FlowId, JobId
+from clearway.model.job import JobSpec
+from clearway.model.reasons import Reason
+from clearway.model.states import State, StepState
+
+
+class _Record(msgspec.Struct, frozen=True, tag=True):
+    at_us: int
+
+
+class FlowBegan(_Record, frozen=True, tag=True):
+    """The first run of a workflow begins."""
+
+    flow: FlowId
+    spec: FlowSpec
+
+
+class FlowRerun(_Record, frozen=True, tag=True):
+    """A person runs a workflow again that did not succeed: run `number` begins, by these words."""
+
+    flow: FlowId
+    number: int
+    spec: FlowSpec
+
+
+class StepBegan(_Record, frozen=True, tag=True):
+    """A step runs from now on, with this input (JSON); `items` counts its instances, -1 where it maps nothing."""
+
+    flow: FlowId
+    step: str
+    input: str
+    items: int = -1
+
+
+class PartEntered(_Record, frozen=True, tag=True):
+    """A job is pass `turn` of an instance of a step (`item` -1: of the step itself), with this input (JSON)."""
+
+    flow: FlowId
+    step: str
+    item: int
+    turn: int
+    job: JobId
+    input: str
+
+
+class LoopEnded(_Record, frozen=True, tag=True):
+    """An instance makes no further pass."""
+
+    flow: FlowId
+    step: str
+    item: int
+    state: StepState
+    reason: Reason | None = None
+
+
+class StepEnded(_Record, frozen=True, tag=True):
+    """A step reached a terminal state. `chosen` are the direct followers that it picked, None for all."""
+
+    flow: FlowId
+    step: str
+    state: StepState
+    reason: Reason | None = None
+    chosen: tuple[str, ...] | None = None
+
+
+class FlowStopping(_Record, frozen=True, tag=True):
+    """No step of a run starts any more: a person cancelled it, or its time is over."""
+
+    flow: FlowId
+    state: State
+    reason: Reason
+
+
+class FlowEnded(_Record, frozen=True, tag=True):
+    """A run is over, with all its parts."""
+
+    flow: FlowId
+    state: State
+    reason: Reason | None = None
+
+
+class Reopened(_Record, frozen=True, tag=True):
+    """A person runs a job again that is over and did not succeed: it waits for its next attempt, with fresh limits."""
+
+    job: JobId
+    spec: JobSpec
+
+
+FlowRecord = (
+    FlowBegan | FlowRerun | StepBegan | PartEntered | LoopEnded | StepEnded | FlowStopping | FlowEnded | Reopened
+)

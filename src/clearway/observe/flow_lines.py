@@ -1,0 +1,126 @@
+"""The workflows of a timeline: the same tracks that the loop keeps, shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearway.flow.json_text import value_of
+from clearway.flow.track import ALONE, FlowTrack
+from clearway.model import events as ev
+from clearway.model import flow_events as fe
+from clearway.model.states import StepState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.flow.track import StepTrack
+    from clearway.model.events import Record
+    from clearway.model.ids import FlowId, JobId
+    from clearway.model.reasons import Reason
+    from clearway.model.states import State
+
+
+class Run(NamedTuple):
+    """One run of a workflow; `to_us` None: it goes on."""
+
+    number: int
+    from_us: int
+    to_us: int | None = None
+    end: State | None = None
+
+
+class FlowLines:
+    """A fold over records."""
+
+    def __init__(self, at: Callable[[int], Any], worded: Callable[[Reason], Any]) -> None:
+        """`at` shows a moment, `worded` a reason."""
+        self._at, self._worded = at, worded
+        self._tracks: dict[FlowId, FlowTrack] = {}
+        self._runs: dict[FlowId, list[Run]] = {}
+        self._parts: dict[JobId, tuple[FlowTrack, str, int]] = {}
+        self._results: dict[JobId, str] = {}
+
+    def apply(self, record: Record) -> None:
+        """Take the next record."""
+        match record:
+            case ev.TaskEnded(task=task, result=result) if result and task.job in self._parts:
+                self._results.setdefault(task.job, result)
+            case ev.Ended(job=job, state=state) if job in self._parts:
+                track, step, item = self._parts[job]
+                track.job_ended(step, item, state, self._results.pop(job, ""))
+            case fe.PartEntered():
+                track = self._tracks[record.flow]
+                track.part_entered(record)
+                self._parts[record.job] = (track, record.step, record.item)
+            case fe.FlowBegan(flow=flow, spec=spec, at_us=at_us):
+                self._tracks[flow] = FlowTrack(flow, spec, at_us)
+                self._runs[flow] = [Run(1, at_us)]
+            case fe.FlowRerun(flow=flow, number=number, spec=spec, at_us=at_us):
+                self._tracks[flow].begin(spec, at_us)
+                self._runs[flow].append(Run(number, at_us))
+            case fe.FlowEnded(flow=flow, at_us=at_us, state=state, reason=reason):
+                self._tracks[flow].end(state, reason)
+                self._runs[flow][-1] = self._runs[flow][-1]._replace(to_us=at_us, end=state)
+            case _:
+                self._apply_step(record)
+
+    def _apply_step(self, record: Record) -> None:
+        match record:
+            case fe.StepBegan(flow=flow, step=step, input=text, items=items):
+                self._tracks[flow].step_began(step, text, items)
+            case fe.LoopEnded():
+                self._tracks[record.flow].loop_ended(record)
+            case fe.StepEnded():
+                self._tracks[record.flow].step_ended(record)
+            case fe.FlowStopping():
+                self._tracks[record.flow].stop(record)
+            case _:
+                pass
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the entry of each workflow by name; a later one of the same name carries its number."""
+        found: dict[str, Any] = {}
+        for flow, track in self._tracks.items():
+            name = track.spec.name
+            found[name if name not in found else f"{name} ({flow})"] = self.entry(flow)
+        return found
+
+    def entry(self, flow: FlowId) -> dict[str, Any]:
+        """Return the entry of one workflow."""
+        track, runs = self._tracks[flow], self._runs[flow]
+        last = runs[-1]
+        steps: dict[str, Any] = {}
+        for step in [*track.steps.values(), *([track.error] if track.error else [])]:
+            if step.spec.shown:
+                steps[step.spec.name] = self._step(step)
+                steps.update(self._instances(step))
+        return {
+            "state": "running" if track.state is None else str(track.state),
+            "submitted": self._at(runs[0].from_us),
+            "ended": None if last.to_us is None else self._at(last.to_us),
+            "reason": track.reason and self._worded(track.reason),
+            "runs": [self._run(run) for run in runs],
+            "steps": steps,
+        }
+
+    def _run(self, run: Run) -> dict[str, Any]:
+        to = None if run.to_us is None else self._at(run.to_us)
+        return {"number": run.number, "from": self._at(run.from_us), "to": to, "end": run.end and str(run.end)}
+
+    def _step(self, step: StepTrack) -> dict[str, Any]:
+        return {
+            "state": str(step.state),
+            "input": value_of(step.input),
+            "result": value_of(step.result),
+            "reason": step.reason and self._worded(step.reason),
+        }
+
+    def _instances(self, step: StepTrack) -> dict[str, Any]:
+        found = {}
+        for item in sorted(step.instances) if step.items is not None else ():
+            one = step.instances[item]
+            if item != ALONE and item < step.size:
+                state = one.state or (StepState.RUNNING if one.turn else StepState.PENDING)
+                shown = {"state": str(state), "input": step.items[item] if step.items else None}
+                found[f"{step.spec.name}[{item}]"] = {**shown, "result": value_of(one.result), "reason": None}
+        return found

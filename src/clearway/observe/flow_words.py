@@ -1,0 +1,66 @@
+"""The sentences of reasons that steps, workflows, schedules and searches have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.model.reasons import Code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.observe.words import Facts
+
+
+def _step_failed(f: Facts) -> str:
+    many = f.number("many")
+    more = f" and others, {many} in all" if many > f.name("steps").count(",") + 1 else ""
+    return f"step {f.name('steps')}{more} failed" if many <= 1 else f"steps {f.name('steps')}{more} failed"
+
+
+def _loop_limit(f: Facts) -> str:
+    limit = f.number("max_loops")
+    return f"step {f.name('step')} reached its loop limit: {limit} passes (max_loops {limit}) and no end"
+
+
+def _rule(f: Facts) -> str:
+    how = [f"{f.number(key)} {key}" for key in ("failed", "skipped") if f.number(key)]
+    before = f"; of the steps before it: {', '.join(how)}" if how else ""
+    return f"its rule {f.name('rule')} cannot hold any more{before}"
+
+
+def _condition(f: Facts) -> str:
+    return f"its condition is false: {f.name('condition')}"
+
+
+def _not_chosen(f: Facts) -> str:
+    return f"step {f.name('step')} did not choose it"
+
+
+def _not_a_list(f: Facts) -> str:
+    return f"runs once for each item of the result of {f.name('step')}, which is no list"
+
+
+def _not_a_follower(f: Facts) -> str:
+    return f"chose {f.name('name')}, which is no step that comes directly after it"
+
+
+def _skipped_itself(f: Facts) -> str:
+    return f"had nothing to do (it exited with code {f.number('exit_code')})"
+
+
+def _flow_over(_: Facts) -> str:
+    return "its workflow was stopped before it began"
+
+
+SENTENCES: dict[Code, Callable[[Facts], str]] = {
+    Code.STEP_FAILED: _step_failed,
+    Code.LOOP_LIMIT: _loop_limit,
+    Code.RULE: _rule,
+    Code.CONDITION: _condition,
+    Code.NOT_CHOSEN: _not_chosen,
+    Code.NOT_A_LIST: _not_a_list,
+    Code.NOT_A_FOLLOWER: _not_a_follower,
+    Code.SKIPPED_ITSELF: _skipped_itself,
+    Code.FLOW_OVER: _flow_over,
+}
