@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ NAMES: dict[str, Any] = {"a": {"x": 3, "t": "abc", "l": [1, 2], "no": False}, "n
 
 
 def says(text: str) -> Any:
-    return work_out(parse("when", text), {name: (lambda value=value: value) for name, value in NAMES.items()})
+    return work_out(parse("when", text), {name: partial(NAMES.get, name) for name in NAMES})
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import TYPE_CHECKING
 
 import pytest
 
 from clearway.flow.rules import RULES, Counts, Verdict, judge
 
-MEANS = {
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MEANS: dict[str, Callable[[tuple[str, ...]], bool]] = {
     "all_succeeded": lambda ends: all(e == "ok" for e in ends),
     "all_done": lambda _: True,
     "all_failed": lambda ends: all(e == "bad" for e in ends),

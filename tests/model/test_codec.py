@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from clearway.model.actions import Action
 from clearway.model.asks import Ask
 from clearway.model.events import Decided, Input, Record
+from clearway.model.flow_events import FlowRecord
 from clearway.ports import Inventory, Report
 from tests.model.shapes import shape
 
-RECORDS = [*get_args(Input), *get_args(Decided)]
+RECORDS = [*get_args(Input), *get_args(Decided), *get_args(FlowRecord)]
 SENT = [*get_args(Action), *get_args(Report)]
 FEW = settings(max_examples=15)  # enough for every optional part to be there and not; there are many kinds
 

@@ -42,9 +42,9 @@ def test_who_is_being_stopped_does_not_run_again_in_this_attempt() -> None:
     assert not MOVES[State.STOPPING] & {State.STARTING, State.RUNNING, State.SUSPENDED}
 
 
-def test_people_are_shown_six_states() -> None:
+def test_people_are_shown_six_states_and_of_steps_one_more() -> None:
     assert {shown(state) for state in State} == {
-        State.PENDING, State.RUNNING, State.SUCCEEDED, State.FAILED, State.CANCELLED, State.REFUSED,
+        State.PENDING, State.RUNNING, State.SUCCEEDED, State.FAILED, State.CANCELLED, State.REFUSED, State.SKIPPED,
     }  # fmt: skip
     assert set(SHOWN) == {State.STARTING, State.SUSPENDED, State.STOPPING}
     assert not set(SHOWN) & TERMINAL

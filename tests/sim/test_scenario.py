@@ -179,9 +179,8 @@ def test_a_bad_value_outside_of_jobs_refuses_the_file(text: str, said: str) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "workflows: [{name: W}]", "schedules: [{name: S}]", "services: [{name: S}]", "searches: [{name: X}]",
+        "schedules: [{name: S}]", "services: [{name: S}]", "searches: [{name: X}]",
         "load: [{service: S}]", "fleet: {types: [{name: T}]}",
-        "jobs: [{name: J}]\nevents: [{at: 1, rerun: J}]",
         "policy: {order: [learned, fifo]}",
         "policy: {estimate: forecast}",
         "queues: [{name: q, defaults: {max_cost: 3}}]",
@@ -194,7 +193,7 @@ def test_what_is_known_but_not_carried_out_refuses_the_file_with_its_own_error(t
 
 def test_a_mistake_is_told_before_what_comes_later() -> None:
     with pytest.raises(UnknownWordError, match="gpu"):
-        read_scenario("workflows: [{name: W}]\njobs: [{name: J, gpu: 1}]")
+        read_scenario("services: [{name: W}]\njobs: [{name: J, gpu: 1}]")
     assert read_scenario("workflows: []\nservices: null").batches == ()
 
 

@@ -71,7 +71,7 @@ def cancel(world: World, entry: JobEntry, cause: Reason) -> None:
     """Let a job end as cancelled, unless it is being stopped for good already."""
     if entry.state == State.PENDING:
         finish(world, entry, State.CANCELLED, cause)
-    elif not for_good(entry):
+    elif not retries.for_good(entry):
         world.stop(entry, End.CANCELLED, cause)
 
 

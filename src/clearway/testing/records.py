@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from clearway.model import events as ev
+from clearway.model import flow_events as fe
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
-from clearway.model.ids import ClassId, JobId, NodeId
+from clearway.model.flow import Arg, FlowSpec, StepSpec
+from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
-from clearway.model.states import End, State
+from clearway.model.states import End, State, StepState
 
 JOB, OTHER, NODE, CLASS = JobId(7), JobId(8), NodeId(3), ClassId(2)
 TASK = ev.TaskRef(JOB, 2, 1, 4)
@@ -102,5 +104,32 @@ def every_record() -> list[ev.Record]:
         ev.Changed(33, JOB, full_job(), "ada"),
         ev.Booked(34, full_booking(), ((NODE, -1), (NodeId(4), 2))),
         ev.BookingOver(35, "demo", "ada"),
+        *_flow_records(),
     ]
     return made
+
+
+def full_flow() -> FlowSpec:
+    """Return a workflow that says every word."""
+    first = StepSpec("gen", full_job())
+    args = (Arg("x", path="gen.x"), Arg("n", value="3"))
+    every = StepSpec(
+        "map", full_job(), ("gen",), "none_failed", "gen.go", "[1,2]", "gen", "pass >= 2", 5, ("all",), "gen.next", args
+    )
+    last = StepSpec("all", None, ("map",), gather=("map",), alias=True, shown=False)
+    return FlowSpec("W", (first, every, last), 7, StepSpec("tell", full_job()))
+
+
+def _flow_records() -> list[ev.Record]:
+    flow, cause = FlowId(2), because(Code.STEP_FAILED, steps="map", many=1)
+    return [
+        fe.FlowBegan(36, flow, full_flow()),
+        fe.FlowRerun(37, flow, 2, full_flow()),
+        fe.StepBegan(38, flow, "map", "[1,2]", 2),
+        fe.PartEntered(39, flow, "map", 1, 2, JOB, "2"),
+        fe.LoopEnded(40, flow, "map", 1, StepState.FAILED, cause),
+        fe.StepEnded(41, flow, "map", StepState.SUCCEEDED, cause, ("all",)),
+        fe.FlowStopping(42, flow, State.CANCELLED, cause),
+        fe.FlowEnded(43, flow, State.FAILED, cause),
+        fe.Reopened(44, JOB, full_job()),
+    ]
