@@ -24,8 +24,8 @@ class JobEntry:
     __slots__ = (
         "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "floor",
         "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
-        "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us", "spec",
-        "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
+        "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us",
+        "spec", "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
         "yielded_to",
     )  # fmt: skip
 
