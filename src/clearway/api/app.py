@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from clearway import __version__
-from clearway.api import bookings, jobs, logs, machines, problems, queues, verbs
+from clearway.api import bookings, jobs, logs, machines, outlooks, problems, queues, verbs
 from clearway.api.access import Access
+from clearway.whatif.follow import Follower
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -29,8 +30,9 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.desk = desk
+    app.state.follower = Follower(desk.journal.read)
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
-    for router in (machines.router, queues.router, bookings.router, jobs.router, verbs.router, logs.router):
-        app.include_router(router, prefix=PREFIX)
+    for room in (machines, queues, bookings, jobs, outlooks, verbs, logs):
+        app.include_router(room.router, prefix=PREFIX)
     return Access(app, token)

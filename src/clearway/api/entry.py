@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _DEEPEST = 100  # of queues; more levels than that are a circle
 
 
-def read_jobs(desk: Desk, raw: object) -> tuple[JobSpec, ...]:
-    """Read `{"jobs": [words, ..]}`, with the defaults of each job's queue. Raises InputError for the first bad one."""
+def read_jobs(desk: Desk, raw: object, *, to_run: bool = True) -> tuple[JobSpec, ...]:
+    """Read `{"jobs": [words, ..]}`, with the defaults of each job's queue. Raises InputError for the first bad one.
+
+    Without `to_run` a job need not say what it runs.
+    """
     if not isinstance(raw, dict):
         raise InputError("body", raw, '{"jobs": [..]}')
     for key in raw:
@@ -30,10 +33,10 @@ def read_jobs(desk: Desk, raw: object) -> tuple[JobSpec, ...]:
     if not isinstance(jobs, list) or not jobs:
         raise InputError("jobs", jobs, "a list of one job or more")
     own = {"user": desk.login, "workdir": str(Path.home())}
-    return tuple(_read_one(desk, own, i, words) for i, words in enumerate(jobs))
+    return tuple(_read_one(desk, own, i, words, to_run=to_run) for i, words in enumerate(jobs))
 
 
-def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object) -> JobSpec:
+def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object, *, to_run: bool) -> JobSpec:
     place = f"jobs[{index}]"
     if not isinstance(words, dict):
         raise InputError("jobs", words, "each job is a map of words", place)
@@ -42,7 +45,8 @@ def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object) -> Job
     try:
         defaults = {**own, **queue_defaults(desk.board.queues, words.get("queue"))}
         _check_deadline({**defaults, **words}.get("deadline"))
-        return _checked(read_job(words, defaults))
+        spec = read_job(words, defaults)
+        return _checked(spec) if to_run else spec
     except InputError as error:
         raise error.at(f"{place}, {error.place}" if error.place else place) from None
 

@@ -38,7 +38,10 @@ EXIT_CODES = (
     (0, "done"),
     (
         FAILED,
-        "something else failed; of `test`: an expectation is broken; of `wait` and `run --wait`: a job did not succeed",
+        (
+            "something else failed; of `test`: an expectation is broken; of `wait` and `run --wait`: a job did not "
+            "succeed; of `advise`: a job would never start"
+        ),
     ),
     (BAD_INPUT, "a word, a value or a file of the command line is refused: the line names field, value and rule"),
     (NO_CONTROLLER, "no controller can be reached or started"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from clearway.cli import shown
 from clearway.cli.choices import JOB
+from clearway.cli.outlooks import outlook_lines
 from clearway.cli.shell import Shell, command
 
 _NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
@@ -19,9 +22,17 @@ _KIND = {
 
 @command("why")
 @JOB
-def why_command(shell: Shell, job: str) -> None:
-    """Explain why JOB waits, started or ended."""
-    told = shell.client().why(job)
+@click.option("--brief", is_flag=True, help="Only what was recorded: do not work out what would change it.")
+def why_command(shell: Shell, job: str, *, brief: bool) -> None:
+    """Explain why JOB waits, started or ended.
+
+    Of a job that waits also: what it lacks and who has it, when it is expected to start, and the smallest changes of
+    one word with which it would start now. Each of them was tried on a copy of what is so now.
+    """
+    client = shell.client()
+    told = client.why(job)
+    if told["state"] == "pending" and not brief:
+        told["outlook"] = client.outlook(f"id:{told['id']}")
     if shell.as_json:
         shell.document(told)
         return
@@ -34,6 +45,8 @@ def why_command(shell: Shell, job: str) -> None:
         shell.line(f"  {reason['text']}")
     if promise := shown.expected(told.get("expected")):
         shell.line(f"  {promise}")
+    for line in outlook_lines(told["outlook"]) if "outlook" in told else ():
+        shell.line(f"  {line}")
     now = said[-1]["text"] if said else ""
     causes = [cause for cause in told["causes"] if not (cause is told["causes"][-1] and cause["text"] == now)]
     if causes:

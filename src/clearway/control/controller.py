@@ -110,6 +110,10 @@ class Controller:
         """
         return self._inbox.put(ask)
 
+    def now_us(self) -> int:
+        """Return what its clock says."""
+        return self._clock.now_us()
+
     def health(self) -> Health:
         """Return how it fares, in a word and a sentence."""
         now = self._health

@@ -187,19 +187,34 @@ class Bound:
         if self.required not in ISLANDS:
             return min(int(np.bincount(groups, many).max(initial=0)), role.tasks)
         most = [
-            self._most_in(node, island, role)
+            min(self._most_in(node, island, role), int(many[node]))
             for node in np.flatnonzero(many).tolist()
             for island in islands_of(self.ledger.specs[node], self.required)
         ]
         return min(max(most, default=0), role.tasks)
 
+    def most_idle(self, number: int) -> int:
+        """Return the most idle devices of one island of the required level on a node that a role may use."""
+        may, ledger = self.places[number].may, self.ledger
+        idle = [
+            sum(1 for d in island if ledger.dev_share[node * ledger.width + d] == WHOLE)
+            for node in np.flatnonzero(may).tolist()
+            for island in islands_of(ledger.specs[node], self.required)
+        ]
+        return max(idle, default=0)
+
     def _most_in(self, node: int, island: tuple[int, ...], role: Role) -> int:
-        base = node * self.ledger.width
-        shares = [int(self.ledger.dev_share[base + d]) for d in island]
-        if role.demand.gpus:
-            whole = sum(1 for share in shares if share == WHOLE) + self._turns(node, island, role.demand)
-            return whole // role.demand.gpus
-        return sum(max(share, 0) // max(role.demand.share, 1) for share in shares)
+        ledger, demand = self.ledger, role.demand
+        slots = [node * ledger.width + d for d in island]
+        if demand.gpus:
+            whole = sum(1 for at in slots if ledger.dev_share[at] == WHOLE) + self._turns(node, island, demand)
+            return whole // demand.gpus
+        parts = 0
+        for at in slots:
+            share, room = int(ledger.dev_share[at]), int(ledger.dev_room[at])
+            by_share = max(share, 0) // demand.share if demand.share else role.tasks if share >= 0 else 0
+            parts += min(by_share, max(room, 0) // demand.gpu_memory) if demand.gpu_memory else by_share
+        return parts
 
     # --- where a job stands --------------------------------------------------------------------
 

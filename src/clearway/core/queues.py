@@ -223,7 +223,7 @@ class Queues:
             if not used:
                 del self.used_by[name, spec.user]
 
-    def _limits(self, spec: JobSpec) -> Iterator[tuple[str, str, int, int, str | None]]:
+    def limits_of(self, spec: JobSpec) -> Iterator[tuple[str, str, int, int, str | None]]:
         """Yield each limit on what a job's queues or its user may hold: queue, resource, use, limit, whose it is."""
         for name in self.chain(spec.queue):
             queue = self.specs[name]
@@ -244,7 +244,7 @@ class Queues:
         """
         if not self.any_limit and not spec.uses:
             return None
-        for name, resource, holds, limit, user in self._limits(spec):
+        for name, resource, holds, limit, user in self.limits_of(spec):
             used = holds - (gone or {}).get(name, {}).get(resource, 0)
             need = sum(role.min_tasks * self.use(role.demand).get(resource, 0) for role in spec.roles)
             if need and used + need > limit:
@@ -269,7 +269,7 @@ class Queues:
         for one in drafted:
             for resource, amount in self.use(one.demand).items():
                 beside[resource] = beside.get(resource, 0) + amount
-        for _, resource, used, limit, _ in self._limits(spec):
+        for _, resource, used, limit, _ in self.limits_of(spec):
             if amounts.get(resource):
                 more = min(more, (limit - used - beside.get(resource, 0)) // amounts[resource])
         return max(more, 0)

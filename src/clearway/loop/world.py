@@ -55,8 +55,8 @@ class World:
     def __init__(self, policy: PolicySpec | None = None, seed: int = 0) -> None:
         """Begin with an empty world under a policy."""
         self.state = WorldState(policy or PolicySpec(), seed)
-        self._records: list[Record] = []
-        self._actions: list[Action] = []
+        self.step_records: list[Record] = []
+        self.step_actions: list[Action] = []
         self.now_us = 0
         self._victim_us = 0
 
@@ -137,9 +137,9 @@ class World:
     def emit(self, record: Record) -> None:
         """Record something: it is so from now on, and what the engine must be told is noted."""
         self.state.apply(record)
-        self._records.append(record)
+        self.step_records.append(record)
         if type(record) in ORDERING:
-            self._actions += actions_of(self.state, record)
+            self.step_actions += actions_of(self.state, record)
 
     def step(self, inputs: Sequence[Ask | Report], now_us: int) -> Step:
         """Take in what came, fire what is due, decide, and return what follows."""
@@ -147,7 +147,7 @@ class World:
             raise LedgerError(f"the clock went back from {self.now_us} to {now_us}")
         self.now_us = now_us
         self.state.view.reach(now_us)
-        self._records, self._actions = [], []
+        self.step_records, self.step_actions = [], []
         answers: list[object] = [None] * len(inputs)
         for i in _ends_first(inputs):
             answers[i] = self._take(inputs[i])
@@ -161,13 +161,13 @@ class World:
             endings.due(self, timer)
         if last_chances:
             self._go_on()
-        return Step(self._records, self._actions, answers, self.state.timers.next_us())
+        return Step(self.step_records, self.step_actions, answers, self.state.timers.next_us())
 
     def _take(self, one: Ask | Report) -> object:
         try:
             if isinstance(one, ControllerUp):
                 self.emit(ev.ControllerStarted(self.now_us))
-                self._actions += tell_again(self.state)
+                self.step_actions += tell_again(self.state)
                 return None
             if isinstance(one, Ask):
                 return asks.answer(self, one)
@@ -254,7 +254,7 @@ class World:
 
     def order(self, actions: Iterable[Action]) -> None:
         """Have the engine told something that follows from no record."""
-        self._actions += actions
+        self.step_actions += actions
 
     def stop(self, entry: JobEntry, end: End, cause: Reason) -> None:
         """Record the intent to stop an attempt; if nothing of it is left, that it is over."""

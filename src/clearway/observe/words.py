@@ -209,7 +209,8 @@ def _reservation(f: Facts) -> str:
     return f"would delay the reservation of {f.name('first')} to start at {f.time('start_us')}{place}"
 
 
-def _resource(resource: str, amount: int) -> str:
+def resource_words(resource: str, amount: int) -> str:
+    """Return an amount of a resource in the model's units, as people say it."""
     noun = {"gpus": "GPU", "cpus": "CPU"}.get(resource)
     if noun:
         return _count(amount, noun)
@@ -222,7 +223,7 @@ def _resource(resource: str, amount: int) -> str:
 
 def _queue_limit(f: Facts) -> str:
     resource = str(f.reason.get("resource", "gpus"))
-    need, used, limit = (_resource(resource, f.number(k)) for k in ("need", "used", "limit"))
+    need, used, limit = (resource_words(resource, f.number(k)) for k in ("need", "used", "limit"))
     if f.has("user"):
         whose = f"user {f.name('user')} holds {used} in queue {f.name('queue')}"
         return f"needs {need}; {whose} and may hold at most {limit} there (its limit per user)"

@@ -88,6 +88,16 @@ class Client:
         """Return why a job waits, started or ended: codes, facts and sentences."""
         return self._get("jobs", ref, "why")
 
+    def outlook(self, ref: str) -> Row:
+        """Return what a waiting job lacks, what would let it start at once, and when it is expected to start."""
+        return self._get("jobs", ref, "outlook")
+
+    def advise(self, jobs: Sequence[Mapping[str, object]]) -> list[Row]:
+        """Return how things would stand for jobs if they were submitted now; nothing is entered."""
+        from clearway.sdk.encode import encode_jobs
+
+        return self._list(self._transport.call("POST", "advice", body=encode_jobs(jobs)), "jobs")
+
     def cancel(self, ref: str) -> Row:
         """End a job. Returns it as it is then; its processes may need their time to stop."""
         return self._post("jobs", ref, "cancel")

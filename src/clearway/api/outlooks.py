@@ -1,0 +1,44 @@
+"""Routes that answer from a world beside the one in charge: how things stand for a job, and advice before a submit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from clearway.api.body import read_json
+from clearway.api.desk import TheDesk, TheJob, answer
+from clearway.api.entry import read_jobs
+from clearway.api.moments import FACE
+from clearway.observe.outlook_rows import outlook_row
+from clearway.whatif.outlook import advise, outlook
+
+if TYPE_CHECKING:
+    from clearway.whatif.follow import Follower
+
+router = APIRouter()
+
+
+@router.get("/jobs/{ref}/outlook")
+def job_outlook(desk: TheDesk, job: TheJob, request: Request) -> Response:
+    """Tell what a waiting job lacks, what would let it start at once, and when it is expected to start."""
+    follower: Follower = request.app.state.follower
+    with follower.now() as world:
+        found = outlook(world, job, desk.controller.now_us())
+    return answer({"id": job, **outlook_row(found, FACE)})
+
+
+@router.post("/advice")
+async def advice(desk: TheDesk, request: Request) -> Response:
+    """Tell how things would stand for jobs if they were submitted now; the body is that of a submit."""
+    raw = await read_json(request)
+    return await run_in_threadpool(_advice, desk, raw, request.app.state.follower)
+
+
+def _advice(desk: TheDesk, raw: object, follower: Follower) -> Response:
+    specs = read_jobs(desk, raw, to_run=False)
+    with follower.now() as world:
+        found = advise(world, specs, desk.controller.now_us())
+    rows = [{"name": spec.name, **outlook_row(one, FACE)} for spec, one in zip(specs, found, strict=True)]
+    return answer({"jobs": rows})

@@ -1,0 +1,23 @@
+"""What an outlook says, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def outlook_lines(row: dict[str, Any]) -> Iterator[str]:
+    """Yield what a job lacks, when it is expected to start, and what would let it start at once."""
+    for lack in row["lacks"]:
+        yield lack["text"]
+        if lack["lifts_text"]:
+            yield f"  lifted by {lack['lifts_text']}"
+    yield row["text"]
+    if row["fits_text"]:
+        yield row["fits_text"]
+    for change in row["changes"]:
+        yield change["text"] + (" (clearway set)" if change["how"] == "set" else "")
+    if not row["changes"] and row["verdict"] != "starts":
+        yield "no change of a single word would let it start now"

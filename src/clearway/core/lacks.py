@@ -1,0 +1,227 @@
+"""What a waiting job lacks: at which level, by how much, who has it, and what would lift it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearway.core.domains import ISLANDS
+from clearway.core.draft import Draft
+from clearway.core.line import pool_mask
+from clearway.core.place import anywhere, place
+from clearway.core.profile import NEVER
+from clearway.core.resources import GPUS
+from clearway.model.job import WHOLE
+from clearway.model.outlook import Holder, Lack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clearway.core.line import WaitClass
+    from clearway.core.view import View
+    from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
+
+MOST_HOLDERS = 5
+ROOM_COMES = ("ended", "resized", "node_ready", "drained", "device_unhealthy")
+"""Kinds of event after which there may be room: a drain is taken back, a device healthy again, by the same events."""
+LIMIT_LIFTS = ("ended", "queue_changed")
+
+
+def lacks(view: View, cls: WaitClass) -> tuple[Lack, ...]:
+    """Return what the jobs of a class lack now: room below limits, then room on nodes. Nothing: others go first."""
+    return (*limits(view, cls.spec), *_slots(view, cls.spec), *room(view, cls))
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def limits(view: View, spec: JobSpec) -> list[Lack]:
+    """Return the limits of a job's queues, and of its user in them, that it does not fit below now."""
+    need = view.queues.least_of(spec)
+    found = []
+    for name, resource, used, limit, user in view.queues.limits_of(spec):
+        wanted = need.get(resource, 0)
+        if not wanted or used + wanted <= limit:
+            continue
+        level = "user" if user is not None else "queue" if name == spec.queue else "parent"
+        holders = _below(view, name, resource, user)
+        found.append(_lack(view, level, name, resource, (wanted, max(limit - used, 0), used + wanted - limit), holders))
+    return found
+
+
+def _below(view: View, queue: str, resource: str, user: str | None) -> dict[JobId, int]:
+    """Return what each job holds of a resource in a queue and below it."""
+    found: dict[JobId, int] = {}
+    for name in sorted(view.running_in):
+        if queue in view.queues.chain(name):
+            for job, running in view.running_in[name].items():
+                if user is None or running.spec.user == user:
+                    held = view.ledger.holdings.get(job, ())
+                    found[job] = sum(view.queues.use(one.demand).get(resource, 0) for one in held)
+    return found
+
+
+def _slots(view: View, spec: JobSpec) -> list[Lack]:
+    found = []
+    for name in dict.fromkeys(spec.uses):
+        limit, used = view.queues.limits.get(name), view.queues.slots.get(name, 0)
+        if limit is not None and used >= limit.slots:
+            holders = {job: 1 for job, running in view.running.items() if name in running.spec.uses}
+            found.append(_lack(view, "limit", name, "slots", (1, 0, 1), holders))
+    return found
+
+
+# --- room ----------------------------------------------------------------------------------------
+
+
+def room(view: View, cls: WaitClass) -> list[Lack]:
+    """Return what the nearest place lacks for the first role that finds none; nothing where all find one."""
+    for number, role in enumerate(cls.spec.roles):
+        places = cls.places[number]
+        places.refresh()
+        bound = cls.bound if cls.bound is not None and cls.bound.required and number in cls.bound.roles else None
+        fit = places.slots(one_each=role.one_per_node) if bound is None else bound.most(number)
+        if fit >= role.min_tasks:
+            continue
+        if bound is not None and places.slots(one_each=role.one_per_node) >= role.min_tasks:
+            return [_domain(view, cls, number, fit)]
+        return _nearest(view, cls, number) if role.min_tasks == 1 or not fit else [_gang(view, cls, number, fit)]
+    return [_together(view, cls)] if len(cls.spec.roles) > 1 and not _side_by_side(view, cls) else []
+
+
+def _side_by_side(view: View, cls: WaitClass) -> bool:
+    """Return whether all roles find room at once, whatever is promised to others."""
+    waiting, draft = next(iter(cls.jobs.values())), Draft(view.ledger)
+    held = place(view, cls, waiting, draft, None, anywhere)
+    draft.undo()
+    return held is not None
+
+
+def _together(view: View, cls: WaitClass) -> Lack:
+    """Return that each role alone would find room, but not all of them."""
+    need = sum(role.min_tasks for role in cls.spec.roles)
+    holders = _on(view, np.flatnonzero(pool_mask(cls)).tolist(), GPUS)
+    return _lack(view, cls.spec.topology.require or "fleet", "", "roles", (need, 0, 0), holders)
+
+
+def _gang(view: View, cls: WaitClass, number: int, fit: int) -> Lack:
+    role, places = cls.spec.roles[number], cls.places[number]
+    holders = _on(view, np.flatnonzero(places.may).tolist(), GPUS)
+    return _lack(view, "fleet", "", "tasks", (role.min_tasks, fit, role.min_tasks - fit), holders)
+
+
+def _domain(view: View, cls: WaitClass, number: int, fit: int) -> Lack:
+    """Return what the domain lacks that has most room: inside it too few of the tasks fit."""
+    role, bound, level = cls.spec.roles[number], cls.bound, cls.spec.topology.require
+    if bound is None:
+        return _gang(view, cls, number, fit)
+    many, groups = bound.room(number), bound.groups(bound.required)
+    usable = bound.usable()
+    total = np.where(np.bincount(groups, usable) > 0, np.bincount(groups, many), -1)
+    nodes = np.flatnonzero((groups == int(total.argmax())) & usable).tolist()
+    first = view.ledger.specs[nodes[0]] if nodes else None
+    name = "" if first is None else getattr(first, level, "") or first.name
+    amounts = (role.min_tasks, fit, role.min_tasks - fit)
+    if level in ISLANDS and role.min_tasks == 1 and role.demand.gpus:
+        idle = bound.most_idle(number)
+        amounts = (role.demand.gpus * WHOLE, idle * WHOLE, (role.demand.gpus - idle) * WHOLE)
+        return _lack(view, level, name, "gpus", amounts, _on(view, nodes, GPUS))
+    return _lack(view, level, name, "tasks", amounts, _on(view, nodes, GPUS))
+
+
+def _nearest(view: View, cls: WaitClass, number: int) -> list[Lack]:
+    """Return what the node lacks on which least is missing: of each resource, or on each of its devices."""
+    ledger, places = view.ledger, cls.places[number]
+    demand, rows = places.demand, np.flatnonzero(places.may)
+    if not len(rows):
+        return [_none_at_all(view, cls, number)]
+    needs = ledger.needs_of(demand)
+    short = np.zeros((len(needs) + 1, len(rows)), np.int64)
+    for at, (row, amount) in enumerate(needs):
+        short[at + 1] = np.maximum(amount - ledger.free[row].take(rows), 0)
+    short[0] = (short[1:] > 0).sum(axis=0)
+    best = int(np.lexsort(short[::-1])[0])
+    node = int(rows[best])
+    found = [
+        _of_node(view, node, row, amount, int(short[at + 1][best]))
+        for at, (row, amount) in enumerate(needs)
+        if short[at + 1][best]
+    ]
+    return found or [_device(view, node, cls, number)]
+
+
+def _none_at_all(view: View, cls: WaitClass, number: int) -> Lack:
+    """Return what the largest node lacks that its words admit; where there is none, that there is none."""
+    ledger, places, role = view.ledger, cls.places[number], cls.spec.roles[number]
+    rows = np.flatnonzero(places.admitted())
+    for row, amount in reversed(ledger.needs_of(role.demand)):
+        most = int(ledger.cap[row].take(rows).max(initial=0))
+        if len(rows) and most < amount:
+            node, scale = int(rows[int(ledger.cap[row].take(rows).argmax())]), WHOLE if row == GPUS else 1
+            amounts = (amount * scale, most * scale, (amount - most) * scale)
+            resource = ledger.rows.names[row].removeprefix("res.")
+            return Lack("node", ledger.specs[node].name, resource, *amounts, lifts=("node_ready",))
+    return Lack("fleet", "", "nodes", role.min_tasks, 0, role.min_tasks, lifts=("node_ready",))
+
+
+def _of_node(view: View, node: int, row: int, amount: int, short: int) -> Lack:
+    scale = WHOLE if row == GPUS else 1
+    resource = view.ledger.rows.names[row].removeprefix("res.")
+    amounts = (amount * scale, (amount - short) * scale, short * scale)
+    return _lack(view, "node", view.ledger.specs[node].name, resource, amounts, _on(view, [node], row))
+
+
+def _device(view: View, node: int, cls: WaitClass, number: int) -> Lack:
+    """Return what the device lacks that has most left, for a task that asks for a part of one."""
+    ledger, demand = view.ledger, cls.spec.roles[number].demand
+    here = slice(node * ledger.width, (node + 1) * ledger.width)
+    resource, need, column = (
+        ("gpus", demand.share, ledger.dev_share[here])
+        if demand.share and int(ledger.dev_share[here].max()) < demand.share
+        else ("gpu_memory", demand.gpu_memory, ledger.dev_room[here])
+    )
+    has = max(int(column.max()), 0)
+    name = f"{ledger.specs[node].name}, device {int(column.argmax())}"
+    holders = {
+        job: sum(one.grant.share if resource == "gpus" else one.grant.gpu_memory for one in ledger.holdings[job])
+        for job in ledger.on_node[node]
+    }
+    return _lack(view, "device", name, resource, (need, has, max(need - has, 0)), holders)
+
+
+# --- who has it ----------------------------------------------------------------------------------
+
+
+def _on(view: View, nodes: Iterable[int], row: int) -> dict[JobId, int]:
+    """Return what each job holds of a resource on some nodes; devices in thousandths."""
+    ledger, wanted = view.ledger, set(nodes)
+    found: dict[JobId, int] = {}
+    for job in sorted({job for node in wanted for job in ledger.on_node[node]}):
+        for one in ledger.holdings[job]:
+            if one.grant.node in wanted:
+                amount = one.demand.milli_gpus if row == GPUS else dict(ledger.needs_of(one.demand)).get(row, 0)
+                found[job] = found.get(job, 0) + amount
+    return found
+
+
+def _lack(
+    view: View, level: str, name: str, resource: str, amounts: tuple[int, int, int], held: dict[JobId, int]
+) -> Lack:
+    need, has, short = amounts
+    holders = sorted(
+        (_holder(view, job, amount) for job, amount in held.items() if amount),
+        key=lambda one: (NEVER if one.until_us is None else one.until_us, -one.amount, one.job),
+    )
+    lifts = LIMIT_LIFTS if level in {"queue", "parent", "user", "limit"} else ROOM_COMES
+    first = holders[0].until_us if holders else None
+    kept = tuple(holders[:MOST_HOLDERS])
+    return Lack(level, name, resource, need, has, short, kept, len(holders) - len(kept), lifts, first)
+
+
+def _holder(view: View, job: JobId, amount: int) -> Holder:
+    running, expected = view.running.get(job), view.ends.jobs.get(job)
+    until = None if expected is None or expected.end_us >= NEVER else expected.end_us
+    spec = view.spec_of(job) if running is None else running.spec
+    return Holder(job, spec.name, spec.queue, amount, until)

@@ -1,0 +1,102 @@
+"""What will happen if nothing else comes and everything runs as long as it is estimated to."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.core.profile import NEVER, OVERRUN_PARTS
+from clearway.model.events import Resized, Started, Stopping, TaskRef
+from clearway.model.states import State
+from clearway.ports.engine import TaskIsGone
+from clearway.whatif.twin import twin
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.loop.world import Step, World
+    from clearway.model.asks import Ask
+    from clearway.model.ids import JobId
+    from clearway.ports.engine import Report
+
+MOST_STEPS = 2000
+"""So many moments are looked ahead: a question is to be answered in seconds, whatever waits."""
+
+
+class Begins(NamedTuple):
+    """When a job will start, and on which nodes."""
+
+    start_us: int
+    nodes: tuple[str, ...]
+
+
+def ahead(world: World, jobs: Sequence[JobId], now_us: int, first: Sequence[Ask] = ()) -> dict[JobId, Begins]:
+    """Return when waiting jobs will start by the estimates; those of which that is not known are left out.
+
+    `first` is asked at once. What has overrun its estimate ends as a cycle expects it to. The world stays as it is.
+    """
+    return _Ahead(twin(world), frozenset(jobs), now_us).run(first)
+
+
+class _Ahead:
+    """A world to which the ends come that its jobs are estimated to have."""
+
+    def __init__(self, world: World, wanted: frozenset[JobId], now_us: int) -> None:
+        self.world, self.wanted, self.now_us = world, wanted, max(now_us, world.now_us)
+        self.found: dict[JobId, Begins] = {}
+        self._ends: list[tuple[int, JobId, int]] = []
+        for entry in world.jobs.values():
+            if entry.held:
+                self._expect(entry.id)
+
+    def run(self, first: Sequence[Ask]) -> dict[JobId, Begins]:
+        step = self._step(list(first))
+        for _ in range(MOST_STEPS):
+            if self.wanted <= self.found.keys() or (moment_us := self._next_us(step)) is None:
+                break
+            self.now_us = max(moment_us, self.now_us)
+            step = self._step(list(self._gone()))
+        return self.found
+
+    def _step(self, inputs: list[Ask | Report]) -> Step:
+        step = self.world.step(inputs, self.now_us)
+        for record in step.records:
+            if isinstance(record, Started):
+                self._started(record)
+            elif isinstance(record, Stopping | Resized) and record.job in self.world.jobs:
+                heappush(self._ends, (self.now_us, record.job, record.attempt))
+        return step
+
+    def _started(self, record: Started) -> None:
+        if record.job in self.wanted:
+            nodes = tuple(sorted({self.world.node_name(grant.node) for grant in record.grants}))
+            self.found.setdefault(record.job, Begins(record.at_us, nodes))
+        self._expect(record.job)
+
+    def _expect(self, job: JobId) -> None:
+        """Expect the end of a job that holds something; one of which nobody knows when it ends holds it for ever."""
+        entry, expected = self.world.jobs[job], self.world.state.view.ends.jobs[job]
+        end_us = expected.end_us
+        if entry.state == State.STOPPING:
+            end_us = self.now_us
+        elif end_us <= self.now_us:
+            end_us = self.now_us + max((self.now_us - expected.start_us) // OVERRUN_PARTS, 1)
+        if end_us < NEVER and entry.state != State.SUSPENDED:
+            heappush(self._ends, (end_us, job, entry.attempt))
+
+    def _next_us(self, step: Step) -> int | None:
+        ends = self._ends[0][0] if self._ends else None
+        return min((moment for moment in (ends, step.next_us) if moment is not None), default=None)
+
+    def _gone(self) -> list[TaskIsGone]:
+        """Return the reports that are due: tasks at their end, and those that were told to go."""
+        found: dict[TaskRef, None] = {}
+        while self._ends and self._ends[0][0] <= self.now_us:
+            end_us, job, attempt = heappop(self._ends)
+            entry = self.world.jobs.get(job)
+            if entry is None or entry.attempt != attempt:
+                continue
+            over = entry.state == State.STOPPING or end_us >= self.world.state.view.ends.jobs[job].end_us
+            keys = sorted(entry.held) if over else sorted(entry.leaving & entry.held.keys())
+            found.update(dict.fromkeys(TaskRef(job, attempt, *key) for key in keys))
+        return [TaskIsGone(task, 0) for task in found]

@@ -1,0 +1,160 @@
+"""How things stand for one job: what it lacks, what would let it start at once, and when it is expected to start.
+
+Every change that is named was tried: it was made in a twin of the world, which then decided as the world itself would,
+and the job started. Nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clearway.core.beyond import beyond_limits, could_stand
+from clearway.core.hopeless import hopeless
+from clearway.core.lacks import lacks
+from clearway.core.otherwise import Proposal, proposals
+from clearway.model import asks
+from clearway.model.errors import ClearwayError, ConflictError, NotFoundError
+from clearway.model.events import Started
+from clearway.model.ids import JobId
+from clearway.model.outlook import Change, Outlook
+from clearway.model.states import State
+from clearway.whatif.ahead import ahead
+from clearway.whatif.outside import outside_lacks
+from clearway.whatif.twin import twin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from clearway.loop.entry import JobEntry
+    from clearway.loop.world import World
+    from clearway.model.job import JobSpec
+    from clearway.model.outlook import Lack
+
+MOST_CHANGES = 4
+MOST_TRIED = 12
+"""So many changes are tried in a twin at most: each costs a copy of the world and a step."""
+SHOWN_NODES = 8
+
+
+def outlook(world: World, job: JobId, now_us: int) -> Outlook:
+    """Return how things stand for a job that waits. The world stays as it is.
+
+    NotFoundError: there is no such job among those that are not over; ConflictError: it does not wait.
+    """
+    if job not in world.jobs:
+        raise NotFoundError(f"there is no job {job} among those that are not over")
+    if world.jobs[job].state != State.PENDING:
+        raise ConflictError(f"job {job} is {world.jobs[job].state}: only one that waits has an outlook")
+    now_us = max(now_us, world.now_us)
+    base = twin(world)
+    step = base.step((), now_us)
+    return _of(base, job, now_us, [record for record in step.records if isinstance(record, Started)])
+
+
+def advise(world: World, specs: Sequence[JobSpec], now_us: int) -> list[Outlook]:
+    """Return how things would stand for jobs if they were submitted now, together. The world stays as it is.
+
+    The errors of a submit: a queue, limit or job that is named and not there.
+    """
+    now_us = max(now_us, world.now_us)
+    base = twin(world)
+    base.step((), now_us)
+    step = base.step((asks.Submit(tuple(specs)),), now_us)
+    (numbers,) = step.answers
+    if isinstance(numbers, ClearwayError):
+        raise numbers
+    if not isinstance(numbers, tuple):
+        raise ConflictError(f"a submit was answered with {numbers!r}")
+    started = [record for record in step.records if isinstance(record, Started)]
+    return [_of(base, job, now_us, started) for job in numbers]
+
+
+def _of(base: World, job: JobId, now_us: int, started: Sequence[Started]) -> Outlook:
+    for record in started:
+        if record.job == job:
+            return Outlook("starts", start_us=record.at_us, nodes=_nodes(base, record))
+    entry = base.jobs.get(job)
+    if entry is None:
+        raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
+    begins = ahead(base, (job,), now_us).get(job)
+    found = Outlook(_verdict(base, entry), _lacks(base, entry), _changes(base, entry, now_us))
+    if begins is not None:
+        found = replace(found, start_us=begins.start_us, nodes=begins.nodes)
+    return _with_nodes(base, entry, found)
+
+
+def _nodes(world: World, record: Started) -> tuple[str, ...]:
+    return tuple(sorted({world.node_name(grant.node) for grant in record.grants}))
+
+
+def _verdict(base: World, entry: JobEntry) -> str:
+    view = base.state.view
+    if beyond_limits(view, entry.spec):
+        return "limited"
+    if entry.cls is None:
+        return "waits"
+    cls = view.line.classes[entry.cls]
+    return "never" if hopeless(view, cls) and cls.never else "waits"
+
+
+def _lacks(base: World, entry: JobEntry) -> tuple[Lack, ...]:
+    view = base.state.view
+    if entry.cls is None:
+        return outside_lacks(base, entry)
+    cls = view.line.classes[entry.cls]
+    found = lacks(view, cls)
+    return found or outside_lacks(base, entry, cls.reasons)
+
+
+def _with_nodes(base: World, entry: JobEntry, found: Outlook) -> Outlook:
+    if entry.cls is None:
+        return found
+    view = base.state.view
+    names = could_stand(view, view.line.classes[entry.cls])
+    fleet = sum(1 for spec in view.ledger.specs if spec.name)
+    return replace(found, fits=tuple(names[:SHOWN_NODES]), more_fit=max(len(names) - SHOWN_NODES, 0), of_nodes=fleet)
+
+
+# --- changes -----------------------------------------------------------------------------------------
+
+
+def _changes(base: World, entry: JobEntry, now_us: int) -> tuple[Change, ...]:
+    """Return the smallest changes of one word with which a job that stands in the line would start at once."""
+    if entry.cls is None:
+        return ()
+    found: dict[tuple[str, str], Change] = {}
+    for tried, proposal in enumerate(_proposed(base, entry, now_us)):
+        if tried == MOST_TRIED or len(found) == MOST_CHANGES:
+            break
+        key = (proposal.change.word, proposal.change.role)
+        if key not in found and (nodes := tried_out(base, entry.id, proposal, now_us)) is not None:
+            found[key] = replace(proposal.change, nodes=nodes)
+    return tuple(found.values())
+
+
+def _proposed(base: World, entry: JobEntry, now_us: int) -> Iterator[Proposal]:
+    view = base.state.view
+    due = [promise.start_us for promise in view.reservations.values() if promise.job != entry.id]
+    due += [kept.booking.from_us for kept in view.bookings.kept.values()]
+    return proposals(view, entry.spec, min((moment for moment in due if moment > now_us), default=None), now_us)
+
+
+def tried_out(base: World, job: JobId, proposal: Proposal, now_us: int) -> tuple[str, ...] | None:
+    """Return on which nodes a job starts at once with a change, in a twin; None if it does not start."""
+    trial = twin(base)
+    wanted, inputs = _asked(trial, job, proposal)
+    step = trial.step(inputs, now_us)
+    if any(isinstance(answer, ClearwayError) for answer in step.answers):
+        return None
+    return next((_nodes(trial, r) for r in step.records if isinstance(r, Started) and r.job == wanted), None)
+
+
+def _asked(trial: World, job: JobId, proposal: Proposal) -> tuple[JobId, list[asks.Ask]]:
+    """Return what a person would ask for to have a change, and the job that is to start then."""
+    spec, word = proposal.spec, proposal.change.word
+    if proposal.change.how == "set":
+        return job, [asks.Change(job, (word,), spec.priority, spec.queue, spec.time_limit_us)]
+    anew = replace(spec, idempotency_key="", after=())
+    return JobId(trial.state.next_job), [asks.Cancel(job), asks.Submit((anew,))]
