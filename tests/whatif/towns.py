@@ -13,7 +13,7 @@ from clearway.model.job import JobSpec, Topology
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import GIB, Bench, node, role
 
-NODES = st.lists(
+NODES: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
     st.builds(
         dict, gpus=st.sampled_from([2, 4]), gpu_model=st.sampled_from(["A100", "T4"]),
         links=st.sampled_from([(), ((0, 1),)]), rack=st.sampled_from(["", "r1", "r2"]),
@@ -25,7 +25,7 @@ DEMANDS = st.sampled_from([
     {"gpus": 1}, {"gpus": 2}, {"gpus": 4}, {"gpus": 2, "gpu_models": ("A100",)}, {"gpus": 1, "cpus": 9_000},
     {"share": 600}, {"gpus": 1, "gpu_models": ("T4",)}, {"gpu_memory": 50 * GIB}, {"gpus": 8},
 ])  # fmt: skip
-JOBS = st.lists(
+JOBS: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
     st.builds(
         dict, demand=DEMANDS, tasks=st.sampled_from([1, 1, 2, 3]), level=st.sampled_from(["", "", "nvlink", "rack"]),
         run_s=st.integers(5, 60), priority=st.integers(0, 2), queue=st.sampled_from(["default", "small", "wide"]),
