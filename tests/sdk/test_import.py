@@ -32,8 +32,8 @@ def test_the_public_surface_is_this() -> None:
     assert sorted(clearway.sdk.__all__) == ["Client", "Job", "connect", "submit"]
     public = [name for name in vars(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
-        "at", "book", "bookings", "cancel", "cancel_booking", "change_queue", "connect", "drain", "events", "hold",
-        "job", "jobs", "logs", "nodes", "outlook", "queues", "release", "requeue", "resume", "set", "set_queue",
+        "advise", "at", "book", "bookings", "cancel", "cancel_booking", "change_queue", "connect", "drain", "events",
+        "hold", "job", "jobs", "logs", "nodes", "outlook", "queues", "release", "requeue", "resume", "set", "set_queue",
         "shutdown", "status", "submit", "suspend", "wait", "why",
     ]  # fmt: skip
     handle = [name for name in vars(clearway.sdk.Job) if not name.startswith("_")]
