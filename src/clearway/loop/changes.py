@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clearway.loop.inherit import inherit, lend_anew
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
 from clearway.model.states import State
@@ -19,13 +20,13 @@ def _hold_asked(state: WorldState, record: ev.HoldAsked) -> None:
     entry = state.jobs[record.job]
     entry.holder = record.by
     state.ready.pop(record.job, None)
-    _out_of_line(state, entry)
+    _out_of_line(state, entry, record.at_us)
 
 
-def _out_of_line(state: WorldState, entry: JobEntry) -> None:
+def _out_of_line(state: WorldState, entry: JobEntry, now_us: int) -> None:
     if entry.cls is not None:
-        state.view.leave(entry.id)
-        entry.cls = None
+        state.leave_line(entry)
+        lend_anew(state, entry, now_us)
         state.view.promises_changed = True  # whoever stood behind it has another chance
 
 
@@ -41,7 +42,7 @@ def _changed(state: WorldState, record: ev.Changed) -> None:
     entry, old = state.jobs[record.job], state.jobs[record.job].spec
     entry.spec = record.spec
     if entry.cls is not None:
-        _out_of_line(state, entry)
+        _out_of_line(state, entry, record.at_us)
         state.ready[record.job] = None
     running = state.view.running.get(record.job)
     if running is not None:
@@ -49,7 +50,7 @@ def _changed(state: WorldState, record: ev.Changed) -> None:
         if record.spec.time_limit_us != old.time_limit_us:
             _new_limit(state, entry, record.at_us)
         state.view.victims_changed = True
-    state.inherit(record.job, record.at_us)
+    inherit(state, record.job, record.at_us)
 
 
 def _new_limit(state: WorldState, entry: JobEntry, now_us: int) -> None:

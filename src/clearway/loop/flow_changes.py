@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.flow.track import FlowTrack
 from clearway.loop.flow_state import Part
+from clearway.loop.inherit import inherit
 from clearway.loop.timers import Due, Timer
 from clearway.model import flow_events as fe
 from clearway.model.states import State
@@ -47,7 +48,7 @@ def _part_entered(state: WorldState, record: fe.PartEntered) -> None:
         priority, name = track.graph.heirs[record.step]
         if priority > entry.spec.priority:
             entry.floor = (priority, f"{track.spec.name}.{name}")
-            state.inherit(record.job, record.at_us)
+            inherit(state, record.job, record.at_us)
 
 
 def _loop_ended(state: WorldState, record: fe.LoopEnded) -> None:
@@ -79,7 +80,7 @@ def _reopened(state: WorldState, record: fe.Reopened) -> None:
     entry.waiting_since_us = record.at_us
     entry.after, entry.reasons, entry.result = set(), (), ""
     state.names[record.spec.name] = record.job
-    state.inherit(record.job, record.at_us)
+    inherit(state, record.job, record.at_us)
     state.ready[record.job] = None
 
 

@@ -14,6 +14,8 @@ from clearway.core.view import Reservation, Running, View, waits_again
 from clearway.loop import changes, flow_changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
+from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
+from clearway.loop.lenders import Lenders
 from clearway.loop.past import Past
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
@@ -39,6 +41,7 @@ class WorldState:
         """Begin with an empty world."""
         self.policy, self.seed = policy, seed
         self.view = View(rules_for(policy))
+        self.lenders = Lenders(self.view.queues)
         self.jobs: dict[JobId, JobEntry] = {}
         self.over = Past()
         self.names: dict[str, JobId] = {}
@@ -121,9 +124,9 @@ class WorldState:
                 entry.after.add(job)
             if job not in self.over:
                 self.dependents.setdefault(job, []).append(record.job)
-        self.inherit(record.job, record.at_us)  # those of its batch that wait for it may have come first
-        for upstream in self._outranked(entry):
-            self.inherit(upstream, record.at_us)
+        inherit(self, record.job, record.at_us)  # those of its batch that wait for it may have come first
+        for upstream in outranked(self, entry):
+            inherit(self, upstream, record.at_us)
         self._submit_timers(entry)
         if not entry.after:
             self.ready[record.job] = None
@@ -149,18 +152,28 @@ class WorldState:
     def join_anew(self) -> None:
         """Have the waiting jobs that belong to another class from now on leave the line, to join it again."""
         for job in self.view.misplaced():
-            self.view.leave(job)
-            self.jobs[job].cls = None
+            self.leave_line(self.jobs[job])
             self.ready[job] = None
+
+    def leave_line(self, entry: JobEntry) -> None:
+        """Have a job no longer stand in the line, if it does."""
+        self.view.leave(entry.id)
+        self.lenders.leave(entry)
+        entry.cls = None
 
     def _limit_changed(self, record: ev.LimitChanged) -> None:
         self.view.queues.set_limit(record.limit)
         self.view.changed_limits.add(record.limit.name)
+        for job in sorted(self.lenders.holders((record.limit.name,))):
+            inherit(self, job, record.at_us)
 
     def _policy_changed(self, record: ev.PolicyChanged) -> None:
         self.policy = record.policy
         inside = {name: orders_of(spec.order, record.policy) for name, spec in self.view.queues.specs.items()}
         self.view.set_rules(rules_for(record.policy), record.at_us, inside)
+        for entry in self.jobs.values():
+            if entry.held and entry.spec.uses:
+                entry.heir = heir_of(self, entry)
         for entry in self.jobs.values():
             if entry.cls is not None:
                 self.view.change(self.waiting(entry), record.at_us)
@@ -175,35 +188,6 @@ class WorldState:
     def _time_leases(self) -> None:
         for node in self.quiet:
             self.timers.add(Timer(self.lease_end_us(node), Due.LEASE, node))
-
-    def inherit(self, job: JobId, now_us: int) -> None:
-        """Work out anew whose priority a job inherits from those that wait for it, and what follows upstream."""
-        changed = [job]
-        while changed:
-            entry = self.jobs.get(changed.pop())
-            if entry is None or (heir := self._heir(entry)) == entry.heir:
-                continue
-            entry.heir = heir
-            if entry.cls is not None:
-                self.view.change(self.waiting(entry), now_us)
-            elif entry.id in self.view.running:
-                self.view.reprioritise(entry.id, self.priority(entry))
-            changed += sorted(entry.after, reverse=True)
-
-    def _outranked(self, entry: JobEntry) -> list[JobId]:
-        """Return the jobs that an entry waits for and that stand below it: only they can inherit from it."""
-        return [job for job in sorted(entry.after) if job in self.jobs and self.jobs[job].heir[0] < entry.heir[0]]
-
-    def _heir(self, entry: JobEntry) -> tuple[int, str]:
-        """Return the largest priority among a job and those that wait for it, and whose it is."""
-        best = max(
-            (other.heir for other in self.waiting_for(entry.id)),
-            key=lambda heir: heir[0],
-            default=(entry.spec.priority, ""),
-        )
-        if entry.floor is not None and entry.floor[0] > best[0]:
-            best = entry.floor
-        return best if best[0] > entry.spec.priority else (entry.spec.priority, entry.spec.name)
 
     def _count_service(self, entry: JobEntry, record: ev.AttemptEnded) -> None:
         """Count the run time and device time that an attempt had, and the work that its checkpoints have kept."""
@@ -275,6 +259,10 @@ class WorldState:
     def _free(self, entry: JobEntry, key: tuple[int, int], now_us: int) -> None:
         del entry.held[key]
         held = self.view.free_task(entry.id, entry.spec, *key)
+        if entry.spec.uses and not entry.held:
+            lend_anew(self, entry, now_us)
+            self.lenders.release(entry)
+            inherit(self, entry.id, now_us)
         if held is not None:
             self.view.ledger.reads(held, (entry.id, *key), now_us, goes=True)
 
@@ -336,6 +324,9 @@ class WorldState:
             raise LedgerError(f"job {entry.id} belongs to class {number}, the record says {record.cls}")
         entry.cls, entry.reasons = number, ()
         self.ready.pop(record.job, None)
+        if entry.spec.uses:
+            self.lenders.join(entry)
+            lend_anew(self, entry, record.at_us)
 
     def _class_waits(self, record: ev.ClassWaits) -> None:
         cls = self.view.line.classes[record.cls]
@@ -359,10 +350,10 @@ class WorldState:
         entry = self.jobs[record.job]
         if record.attempt != entry.attempt + 1:
             raise LedgerError(f"job {entry.id}: attempt {record.attempt} follows {entry.attempt}")
-        self.view.leave(record.job)
+        self.leave_line(entry)
         self._move(entry, State.STARTING)
         entry.begin(record.attempt, record.grants, record.at_us)
-        entry.cls, entry.reasons = None, ()
+        entry.reasons = ()
         if entry.first_started_us is None:
             entry.first_started_us = record.at_us
         held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.grants]
@@ -371,6 +362,9 @@ class WorldState:
         running = Running(self.candidate(entry), entry.attempt, record.at_us, calm_until_us)
         running.use(record.grants)
         self.view.run(running)
+        if entry.spec.uses:
+            self.lenders.hold(entry)
+            lend_anew(self, entry, record.at_us)
         if entry.spec.time_limit_us is not None:
             self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
 
@@ -444,7 +438,8 @@ class WorldState:
         if record.state not in TERMINAL:
             raise LedgerError(f"{record.state} is no end")
         entry.ended_us, entry.reason = record.at_us, record.reason
-        self.view.leave(record.job)
+        self.leave_line(entry)
+        lend_anew(self, entry, record.at_us)
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
         self.over[record.job] = record.state
@@ -453,7 +448,7 @@ class WorldState:
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):
             if upstream in self.jobs and self.jobs[upstream].heir[0] <= entry.heir[0]:
-                self.inherit(upstream, record.at_us)
+                inherit(self, upstream, record.at_us)
         for job in self.dependents.pop(record.job, []):
             other = self.jobs.get(job)
             if other is not None and record.state == State.SUCCEEDED:
