@@ -26,7 +26,7 @@ from clearway.model.job import JobSpec
 from clearway.ports.engine import Engine, Inventory, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SECOND_US = 1_000_000
@@ -57,19 +57,19 @@ class Talk:
 
     def up(self, task: TaskRef) -> None:
         """Wait until a task is reported as running."""
-        self._until(lambda: TaskIsUp(task) in self.heard, f"{task} was not reported as running")
+        self.until(lambda: TaskIsUp(task) in self.heard, f"{task} was not reported as running")
 
     def gone(self, task: TaskRef, times: int = 1) -> TaskIsGone:
         """Wait until the end of a task was reported so often, and return the latest report."""
-        self._until(lambda: len(self.ends(task)) >= times, f"the end of {task} was not reported {times} times")
+        self.until(lambda: len(self.ends(task)) >= times, f"the end of {task} was not reported {times} times")
         return self.ends(task)[-1]
 
     def ends(self, task: TaskRef) -> list[TaskIsGone]:
         """Return all reports of a task's end that were heard."""
         return [report for report in self.heard if isinstance(report, TaskIsGone) and report.task == task]
 
-    def _until(self, holds: object, otherwise: str) -> None:
-        assert callable(holds)
+    def until(self, holds: Callable[[], bool], otherwise: str) -> None:
+        """Listen until something is so."""
         until = time.monotonic() + PATIENCE_S
         while not holds():
             if time.monotonic() > until:
@@ -317,6 +317,7 @@ class EngineSuite:
         order = self.launch(self.runs_on())
         talk.tell(order)
         talk.up(order.task)
+        talk.until(lambda: self.starts(order.task) > 0, "it left no mark that it was started")
         new = self.again()
         assert new.inventory.nodes[0].running == (order.task,)
         new.tell(order, self.halt(order.task))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from clearway.engines.local.paths import key_of, log_path
+from clearway.engines.local.paths import checkpoint_path, key_of, log_path
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
 
@@ -29,13 +29,17 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
     `output_size` bytes is cut in the middle; 0 for no limit.
     """
     spec, demand = launch.spec, launch.spec.roles[launch.grant.role].demand
+    kept = {
+        "CLEARWAY_CHECKPOINT_DIR": str(checkpoint_path(home, launch.task)),
+        "CLEARWAY_CHECKPOINT_SIGNAL": spec.checkpoint.signal,
+    }
     return {
         "do": "launch",
         "task": key_of(launch.task),
         "argv": list(spec.run),
         "shell": spec.shell,
         "cwd": str(workdir / spec.workdir),
-        "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices)},
+        "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices), **kept},
         "memory": demand.memory,
         "cpus": demand.cpus,
         "output_size": output_size,

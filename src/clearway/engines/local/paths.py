@@ -22,6 +22,11 @@ def key_of(task: TaskRef) -> str:
     return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
 
 
+def checkpoint_path(home: Path, task: TaskRef) -> Path:
+    """Return the folder in which a job keeps its checkpoints: one for all its tasks and attempts."""
+    return home / "checkpoints" / str(task.job)
+
+
 def log_path(home: Path, task: TaskRef, stream: str) -> Path:
     """Return the file that holds what a task wrote to `stream` (stdout or stderr), byte for byte."""
     return home / "logs" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}.{stream}"

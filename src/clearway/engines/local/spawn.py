@@ -120,12 +120,20 @@ def _prepare(order: dict[str, Any], settings: Settings) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(_log(order["stdout"]), 1)
     os.dup2(_log(order["stderr"]), 2)
+    _make_folder(order["env"]["CLEARWAY_CHECKPOINT_DIR"])
     os.umask(settings.umask)
     resource.setrlimit(resource.RLIMIT_NOFILE, settings.descriptors)
     try:
         os.chdir(order["cwd"])
     except OSError as error:
         raise _CannotStartError(f"the working directory {order['cwd']!r} cannot be entered: {error.strerror}") from None
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103  pathlib costs 2 MB
+    except OSError as error:
+        raise _CannotStartError(f"the folder {path!r} cannot be made: {error.strerror}") from None
 
 
 def _log(path: str) -> int:
