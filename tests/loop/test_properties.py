@@ -55,6 +55,12 @@ def test_a_rebuilt_world_decides_the_same(workload: Workload) -> None:
     Town(workload, twins=lambda step: step % 3 == 0).live()
 
 
+@given(workloads())
+@few
+def test_a_world_from_snapshot_and_tail_is_the_one_from_the_whole_journal(workload: Workload) -> None:
+    Town(workload, copies=lambda step: step % 2 == 0).live()
+
+
 # --- eventually ----------------------------------------------------------------------------------
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from clearway.loop.snapshot import WorldKept, restore, take
 from clearway.model import events as ev
 from clearway.model.asks import Book, Cancel, Change, Hold, Release, Requeue, SetQueue, Submit, Unbook
 from clearway.model.errors import LedgerError
@@ -14,7 +16,7 @@ from clearway.model.fleet import BookingSpec, PolicySpec, QueueSpec
 from clearway.model.states import State
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import Bench, job, node
-from tests.loop.town import decided, reasons
+from tests.loop.town import decided, facts, reasons
 
 if TYPE_CHECKING:
     from clearway.loop.world import Step, World
@@ -44,8 +46,12 @@ def rebuilt(bench: Bench) -> None:
     """A world made from the journal stands as this one; with nothing promised it decides the same at once."""
     other = bench.rebuilt()
     assert standing(other) == standing(bench.world)
+    copy = restore(msgspec.json.decode(msgspec.json.encode(take(bench.world)), type=WorldKept))
+    assert facts(copy) == facts(other) == facts(bench.world)
+    copy.validate()
     if bench.world.policy.backfill == "none":
-        assert decided(other.step([], bench.now_us)) == decided(bench.step())
+        now = decided(bench.step())
+        assert decided(other.step([], bench.now_us)) == decided(copy.step([], bench.now_us)) == now
 
 
 class Crowd:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from clearway.engines.fake import FakeEngine, Faults, Life, ManualClock, Room
+from clearway.loop.snapshot import WorldKept, restore, settled, take
 from clearway.loop.world import World
 from clearway.model import events as ev
 from clearway.model.asks import Ask, Cancel, ControllerUp, Drain, Resume, SetLimit, SetQueue, Submit, Suspend
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
 
+SNAPSHOT_EVERY = 7
 MOST_STEPS_AT_ONCE = 50
 """More steps than this at one moment mean that the world asks to be called for ever."""
 
@@ -81,8 +85,14 @@ class Workload(NamedTuple):
 class Town:
     """Lives through a workload. `watch` is called after each step, `second` names steps at which a twin is compared."""
 
-    def __init__(self, workload: Workload, *, twins: Callable[[int], bool] = lambda _: False) -> None:
-        self.workload, self._twins = workload, twins
+    def __init__(
+        self,
+        workload: Workload,
+        *,
+        twins: Callable[[int], bool] = lambda _: False,
+        copies: Callable[[int], bool] = lambda _: False,
+    ) -> None:
+        self.workload, self._twins, self._copies = workload, twins, copies
         self.clock = ManualClock()
         self.truths: dict[str, Truth] = {a.spec.name: a.truth for a in workload.arrivals}
         faults = Faults(doubled=workload.doubled)
@@ -90,6 +100,7 @@ class Town:
         self.engine = FakeEngine(self.room)
         self.world = World(workload.policy)
         self.journal: list[ev.Record] = []
+        self.snapshot = 0, msgspec.json.encode(take(self.world))
         self.next_us: int | None = None
         self.steps = 0
         self.away: set[str] = set()
@@ -111,9 +122,14 @@ class Town:
         inputs = [*self.engine.reports(), *more]
         now_us = self.clock.now_us()
         twin = rebuild(self.journal, self.workload.policy) if self._twins(self.steps) else None
+        copy = self._copy() if self._copies(self.steps) else None
         step = self.world.step(inputs, now_us)
         if twin is not None:
             other = twin.step(inputs, now_us)
+            assert decided(other) == decided(step)
+            assert other.actions == step.actions
+        if copy is not None:
+            other = copy.step(inputs, now_us)
             assert decided(other) == decided(step)
             assert other.actions == step.actions
         self.steps += 1
@@ -123,6 +139,18 @@ class Town:
         self.engine.carry_out(step.actions)
         self.engine.acknowledge([one.task for one in inputs if isinstance(one, TaskIsGone)])
         return step
+
+    def _copy(self) -> World:
+        """Return the world as an older snapshot of it, sent through its bytes, and the journal after it lead to it."""
+        number, body = self.snapshot
+        world = restore(msgspec.json.decode(body, type=WorldKept))
+        for record in self.journal[number:]:
+            world.apply(record)
+        whole = rebuild(self.journal, self.workload.policy)
+        assert facts(world) == facts(whole) == facts(self.world)
+        if self.steps % SNAPSHOT_EVERY == 0:
+            self.snapshot = len(self.journal), msgspec.json.encode(take(self.world))
+        return world
 
     def go_on(self, until_us: int) -> None:
         """Let time pass, with a step whenever something comes or the world wants one."""
@@ -222,6 +250,11 @@ class Town:
         """Return when and how each job ended, by name."""
         names = {r.job: r.spec.name for r in self.journal if isinstance(r, ev.Submitted)}
         return {names[r.job]: (r.at_us, r.state) for r in self.journal if isinstance(r, ev.Ended)}
+
+
+def facts(world: World) -> WorldKept:
+    """Return all that a world knows but for what a turn leaves behind."""
+    return settled(take(world))
 
 
 def decided(step: Step) -> list[ev.Record]:

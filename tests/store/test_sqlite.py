@@ -100,14 +100,14 @@ def test_database_of_something_else(path: Path) -> None:
 
 def test_newer_version(path: Path) -> None:
     SqliteJournal(path).close()
-    damage(path, "UPDATE meta SET value='2' WHERE key='version'")
-    with pytest.raises(StoreError, match="newer version of Clearway: its tables have version 2, this one knows 1"):
+    damage(path, "UPDATE meta SET value='99' WHERE key='version'")
+    with pytest.raises(StoreError, match="newer version of Clearway: its tables have version 99, this one knows 2"):
         SqliteJournal(path)
 
 
 def test_refused_files_are_not_held(path: Path) -> None:
     test_newer_version(path)
-    damage(path, "UPDATE meta SET value='1' WHERE key='version'")
+    damage(path, "UPDATE meta SET value='2' WHERE key='version'")
     SqliteJournal(path).close()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from clearway.compose.stores import open_journal, upkeep_of
 from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
 from clearway.engines.local.engine import LocalEngine
 from clearway.engines.local.inventory import discover
@@ -16,7 +17,6 @@ from clearway.loop.world import World
 from clearway.model.asks import SetLimit, SetPolicy, SetQueue
 from clearway.model.errors import InputError
 from clearway.policies.registry import policy_named, rules_for
-from clearway.store import SqliteJournal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import Ask
     from clearway.model.events import TaskRef
     from clearway.model.fleet import PolicySpec, QueueSpec
+    from clearway.store.sql import SqlJournal
 
 CLOCK, SETTINGS = "clock", "settings"
 
@@ -34,7 +35,7 @@ class Assembled(NamedTuple):
     """A controller that has not begun yet, and its parts."""
 
     controller: Controller
-    journal: SqliteJournal
+    journal: SqlJournal
     engine: LocalEngine
     log_path: Callable[[TaskRef, str], Path]
     remember: Callable[[], None]
@@ -49,7 +50,7 @@ class Assembled(NamedTuple):
 def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] | None = None) -> Assembled:
     """Put a controller together. Raises InputError (policy), ConflictError or StoreError (journal), EngineError."""
     policy = policy_of(settings)
-    journal = SqliteJournal(settings.home / "journal.db", synchronous=settings.synchronous)
+    journal = open_journal(settings)
     try:
         clock = _clock(journal)
         first, mark = _first_asks(settings, policy), _mark(settings, policy)
@@ -57,8 +58,9 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         engine = _engine(settings)
         board = Board(settings.kept_finished)
         controller = Controller(
-            World(policy), clock, engine, journal, board=board, first=() if known else first, on_end=on_end
-        )
+            World(policy), clock, engine, journal, board=board, first=() if known else first,
+            upkeep=upkeep_of(settings, journal), on_end=on_end,
+        )  # fmt: skip
     except BaseException:
         journal.close()
         raise
@@ -77,7 +79,7 @@ def policy_of(settings: Settings) -> PolicySpec:
     return settings.policy
 
 
-def _clock(journal: SqliteJournal) -> SystemClock:
+def _clock(journal: SqlJournal) -> SystemClock:
     kept = journal.recall(CLOCK)
     clock = SystemClock(None if kept is None else Anchor.read(kept), last_moment_us(journal))
     journal.remember(CLOCK, clock.anchor.text())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from clearway.compose.stores import open_reader
 from clearway.config.home import home_dir
-from clearway.model.errors import NotFoundError, StoreError
-from clearway.store.codec import decode
+from clearway.config.settings import load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +19,12 @@ if TYPE_CHECKING:
 def records(home: Path | None = None) -> Iterator[Record]:
     """Yield the records of a home's journal in order, those that are there when it begins.
 
-    Errors: NotFoundError where there is no journal, StoreError where it cannot be read.
+    Of jobs that were over before the retention time there are none any more. Errors: NotFoundError where there is no
+    journal, StoreError where it cannot be read.
     """
-    path = (home_dir(home)) / "journal.db"
-    if not path.is_file():
-        raise NotFoundError(f"there is no journal at {path}: no controller has run there yet")
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-            for number, body in database.execute("SELECT number, body FROM journal ORDER BY number"):
-                yield decode(body, f"record {number} of the journal {path}")
-    except sqlite3.Error as error:
-        raise StoreError(f"the journal {path} cannot be read: {error}") from error
+    with closing(open_reader(load_settings(home_dir(home)))) as journal:
+        last = journal.last()
+        for entry in journal.read():
+            if entry.number > last:
+                return
+            yield entry.record

@@ -41,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True):
     body_limit: int = 32 * MEBI
     log_size: int = 10 * MEBI
     output_size: int = 1024 * MEBI
+    snapshot_every: int = 100_000
+    retention_us: int | None = None
 
 
 class Setting(NamedTuple):
@@ -123,6 +125,14 @@ def _log_size(field: str, value: object) -> int:
     return v.count(field, v.size(field, value), 64 * 1024, v.MAX_BYTES)
 
 
+def _snapshot_every(field: str, value: object) -> int:
+    return v.count(field, value, 1000, 10**9)
+
+
+def _retention(field: str, value: object) -> int | None:
+    return None if value == "for ever" else v.duration(field, value)
+
+
 SETTINGS: dict[str, Setting] = {
     "engine": Setting(_engine, "name", "local", "what runs the tasks; `local` is this machine"),
     "devices": Setting(
@@ -152,9 +162,24 @@ SETTINGS: dict[str, Setting] = {
     "output_size": Setting(
         _log_size, "size", "1GiB", "what a task writes to stdout or stderr is cut in the middle beyond this"
     ),
+    "snapshot_every": Setting(
+        _snapshot_every,
+        "records",
+        "100000",
+        "so many records are read again at a start, about three seconds; fewer mean more writing in between",
+    ),
+    "retention": Setting(
+        _retention,
+        "duration, or `for ever`",
+        "for ever",
+        "so long after its end a job's records and its output are kept: bounds the disk they take, and how far back "
+        "`why` and a replay reach",
+    ),
     "log_size": Setting(_log_size, "size", "10MiB", "controller.log begins anew at this size; three old ones are kept"),
 }
 """Every word of clearway.yaml."""
+FIELDS = {"retention": "retention_us"}
+"""Words whose value has another name inside, where it has a unit."""
 
 
 def read_settings(home: Path, raw: object, place: str) -> Settings:
@@ -170,7 +195,7 @@ def read_settings(home: Path, raw: object, place: str) -> Settings:
         given = {key: SETTINGS[key].read(key, value) for key, value in raw.items() if value is not None}
     except InputError as error:
         raise (error if error.place else error.at(place)) from None
-    return Settings(home, **given)
+    return Settings(home, **{FIELDS.get(key, key): value for key, value in given.items()})
 
 
 def load_settings(home: Path, options: Mapping[str, object] | None = None) -> Settings:
@@ -180,4 +205,5 @@ def load_settings(home: Path, options: Mapping[str, object] | None = None) -> Se
     base = read_settings(home, from_file, str(path))
     laid = {key: value for key, value in (options or {}).items() if value is not None}
     over = read_settings(home, laid, "options of the command")
-    return msgspec.structs.replace(base, **{key: getattr(over, key) for key in laid})
+    fields = [FIELDS.get(key, key) for key in laid]
+    return msgspec.structs.replace(base, **{field: getattr(over, field) for field in fields})

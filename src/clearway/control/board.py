@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clearway.control.board_kept import BoardKept
 from clearway.control.books import Books
 from clearway.control.rows import JobRow, NodeRow, QueueRow
 from clearway.control.waiters import Waiters
@@ -100,6 +101,32 @@ class Board:
         """Take in what happened."""
         for record in records:
             self._fold(record)
+
+    def taken(self) -> BoardKept:
+        """Return all that it shows, for a snapshot."""
+        return BoardKept(
+            tuple(self.jobs.values()),
+            tuple(self.class_reasons.items()),
+            tuple(self.limits.values()),
+            tuple(self.bookings.values()),
+            self.policy,
+            dict(self._newest),
+            tuple(self._finished),
+            self._books.taken(),
+        )
+
+    def put_back(self, kept: BoardKept) -> None:
+        """Show what another one showed. To be called on an empty board, before anyone reads it."""
+        self.class_reasons.update(kept.class_reasons)
+        self.limits.update((limit.name, limit) for limit in kept.limits)
+        self.bookings.update((booked.booking.name, booked) for booked in kept.bookings)
+        self.policy = kept.policy
+        self._newest.update(kept.newest)
+        self._finished.extend(kept.finished)
+        self._members.update(row.cls for row in kept.jobs if row.cls is not None)
+        self._books.put_back(kept.books)
+        self.jobs.update((row.id, row) for row in kept.jobs)
+        self._forget_oldest()
 
     def _fold(self, record: ev.Record) -> None:
         match record:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clearway.control.board_kept import BooksKept
 from clearway.control.rows import NodeRow, QueueRow, amounts_of, changed, spread
 from clearway.core.turns import Occupied
 from clearway.model import events as ev
@@ -30,6 +31,26 @@ class Books:
         self._held: dict[JobId, dict[tuple[int, int], Grant]] = {}
         self._to_come_up: dict[JobId, set[tuple[int, int]]] = {}
         self._occupied = Occupied()
+
+    def taken(self) -> BooksKept:
+        """Return all that is written down, for a snapshot."""
+        return BooksKept(
+            tuple(self.nodes.values()),
+            tuple(self.node_names.items()),
+            tuple(self.queues.items()),
+            tuple((job, *words) for job, words in self._roles.items()),
+            tuple((job, tuple(held.values())) for job, held in self._held.items()),
+            tuple((job, tuple(sorted(tasks))) for job, tasks in self._to_come_up.items()),
+        )
+
+    def put_back(self, kept: BooksKept) -> None:
+        """Be as `taken` said."""
+        self.nodes.update((row.id, row) for row in kept.nodes)
+        self.node_names.update(kept.node_names)
+        self.queues.update(kept.queues)
+        self._roles = {job: (queue, roles) for job, queue, roles in kept.roles}
+        self._held = {job: {(g.role, g.index): g for g in held} for job, held in kept.held}
+        self._to_come_up = {job: set(tasks) for job, tasks in kept.to_come_up}
 
     def enter(self, job: JobId, spec: JobSpec) -> None:
         """Know a job's queue and what its tasks ask for, until it is forgotten."""

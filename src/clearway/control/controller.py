@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from clearway.control import snapshots
 from clearway.control.board import Board
 from clearway.control.inbox import Inbox, answer
 from clearway.control.teller import RETRY_S, Teller
+from clearway.control.upkeep import Upkeep
 from clearway.model.asks import Ask, ControllerUp
 from clearway.model.errors import ClearwayError, ConflictError, ControllerError, EngineError, InputError, StoreError
 from clearway.ports.engine import TaskIsGone
@@ -73,7 +75,7 @@ class Controller:
     `on_end` is called in the loop's thread when the loop has ended, with what ended it (None: `stop`).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  the parts it is made of
         self,
         world: World,
         clock: Clock,
@@ -82,11 +84,13 @@ class Controller:
         *,
         board: Board | None = None,
         first: Sequence[Ask] = (),
+        upkeep: Upkeep | None = None,
         on_end: Callable[[BaseException | None], None] | None = None,
     ) -> None:
         self.world, self.board = world, board or Board()
         self._clock, self._engine, self._journal = clock, engine, journal
         self._teller = Teller(engine)
+        self._upkeep = upkeep or Upkeep(journal)
         self._first = tuple(first)
         self._on_end = on_end
         self._inbox = Inbox(self._wake)
@@ -154,6 +158,8 @@ class Controller:
             while not self._stopping.is_set():
                 self._go_round()
             self._close(Health("stopped", "the controller was stopped"))
+            if self._owed is None:
+                self._upkeep.end(self.world, self.board)
         except BaseException as error:
             self._failure = error
             if isinstance(error, InputError | ConflictError | StoreError | EngineError):
@@ -169,9 +175,7 @@ class Controller:
 
     def take_over(self) -> Step:
         """Rebuild the world from the journal, attach to the engine, and take the first turn with what is there."""
-        for entry in self._journal.read():
-            self.world.apply(entry.record)
-            self.board.fold((entry.record,))
+        self._rebuild()
         there = self._engine.open()
         self._health = Health("up")
         # Ends before nodes: a node that no longer runs a task says that nobody saw its end.
@@ -182,6 +186,18 @@ class Controller:
                 raise said  # nothing of this turn is written or told
         self.settle()
         return step
+
+    def _rebuild(self) -> None:
+        """Know what the newest snapshot and the records after it say."""
+        with snapshots.without_collecting():
+            begin, number = snapshots.newest(self._journal), 0
+            if begin is not None:
+                self.world, number = begin.world, begin.number
+                self.board.put_back(begin.board)
+            self._upkeep.begin(number)
+            for entry in self._journal.read(number):
+                self.world.apply(entry.record)
+                self.board.fold((entry.record,))
 
     def turn(self, inputs: Sequence[Ask | Report]) -> Step:
         """Take one turn: step, commit, carry out.
@@ -208,6 +224,7 @@ class Controller:
         self.board.fold(owed.step.records)
         self._teller.tell(owed.step.actions, [i.task for i in owed.inputs if isinstance(i, TaskIsGone)])
         self._answer(owed.step.answers)
+        self._upkeep.look(self.world, self.board)
         return True
 
     # --- inside --------------------------------------------------------------------------------

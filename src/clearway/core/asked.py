@@ -16,6 +16,9 @@ FIRST_LOOK = 16
 MOST_KINDS = 128  # so many of the commonest demands stand for all
 
 
+Counts = tuple[tuple[Demand, int], ...]
+
+
 class Mix(NamedTuple):
     """The demands for devices seen, commonest first, those alike counted together. `weight` is how many tasks came.
 
@@ -55,6 +58,18 @@ class Asked:
             self._next = self._seen * NEXT_LOOK
             self.version += 1
             self.mix = _mix(self._counts)
+
+    def taken(self) -> tuple[Counts, int, int, Counts]:
+        """Return what was counted, when the next look is due, the version, and what the mix was summed up from."""
+        mix = tuple(zip(self.mix.demands, self.mix.weight.tolist(), strict=True))
+        return tuple(self._counts.items()), self._next, self.version, mix
+
+    def put_back(self, counts: Counts, next_look: int, version: int, mix: Counts) -> None:
+        """Be as `taken` said."""
+        self._counts = dict(counts)
+        self._seen = sum(self._counts.values())
+        self._next, self.version = next_look or FIRST_LOOK, version
+        self.mix = _mix(dict(mix))
 
 
 def _alike(demand: Demand) -> Demand:

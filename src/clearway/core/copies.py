@@ -71,6 +71,15 @@ class Copies:
                 del self._found[name]
         self._trim(node.disk)
 
+    def taken(self) -> tuple[tuple[tuple[str, int, int], ...], tuple[tuple[Hashable, Inputs], ...]]:
+        """Return the copies (name, bytes, ready at) and who reads what."""
+        return tuple((name, *copy) for name, copy in self._found.items()), tuple(self._readers.items())
+
+    def put_back(self, found: Iterable[tuple[str, int, int]], readers: Iterable[tuple[Hashable, Inputs]]) -> None:
+        """Be as `taken` said."""
+        self._found = {name: _Copy(size, ready_us) for name, size, ready_us in found}
+        self._readers = dict(readers)
+
     def _read(self) -> set[str]:
         return {name for inputs in self._readers.values() for name, _ in inputs}
 

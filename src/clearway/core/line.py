@@ -172,6 +172,15 @@ class Line:
             self._sleeps = np.concatenate([self._sleeps, np.zeros_like(self._sleeps)])
         return len(self._in_slot) - 1
 
+    def empty(self) -> tuple[ClassId, ...]:
+        """Return the classes without jobs, longest empty first."""
+        return tuple(self._empty)
+
+    def put_back(self, made: int, empty: Iterable[ClassId]) -> None:
+        """Give new classes numbers from `made` on, and count these as the empty ones, longest empty first."""
+        self._made = made
+        self._empty = dict.fromkeys(empty)
+
     def forget(self) -> list[WaitClass]:
         """Forget the classes that have been empty longest, if many are, and return them."""
         gone = []

@@ -17,7 +17,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 Amounts = dict[str, int]
 
@@ -63,6 +63,17 @@ class Memory:
         self._levels: dict[str, Amounts] = {}
         self._since: dict[str, int] = {}
         self._told: dict[str, Amounts] = {}
+
+    def taken(self) -> list[tuple[str, int, Amounts, Amounts]]:
+        """Return each queue with the moment up to which its past is settled, its levels then, and its use since."""
+        queues = sorted({*self._use, *self._levels})
+        return [(q, self._since.get(q, 0), self._levels.get(q, {}), self._use.get(q, {})) for q in queues]
+
+    def put_back(self, taken: Iterable[tuple[str, int, Amounts, Amounts]]) -> None:
+        """Be as `taken` said."""
+        for queue, since_us, levels, use in taken:
+            self._since[queue], self._levels[queue], self._use[queue] = since_us, levels, use
+        self._told.clear()
 
     def reach(self, now_us: int) -> None:
         """Take note of the moment that it is."""

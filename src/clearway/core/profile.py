@@ -96,6 +96,13 @@ class Ends:
         self.jobs[job] = Expected(self.jobs[job].start_us, end_us)
         self._unwritten[job] = self._ledger.holdings[job]
 
+    def put_back(self, job: JobId, expected: Expected) -> None:
+        """Expect a job that holds something to have started and to end at these moments."""
+        self._erase(job)
+        self.jobs[job] = expected
+        if expected.end_us < NEVER:
+            self._unwritten[job] = self._ledger.holdings[job]
+
     def rewrite(self, job: JobId) -> None:
         """Write the rows of a job anew when they are next asked for: its grants changed."""
         if self.jobs[job].end_us < NEVER:

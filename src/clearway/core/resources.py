@@ -32,6 +32,10 @@ class Rows:
             self.names.append(f"res.{resource}")
         return row
 
+    def custom(self) -> tuple[str, ...]:
+        """Return the custom resources, in the order of their rows."""
+        return tuple(self._row)
+
     def needs(self, demand: Demand) -> Needs:
         """Return what a demand takes from the node columns, zeros left out; devices in turns are no row."""
         fixed = ((CPUS, demand.cpus), (MEMORY, demand.memory), (DISK, demand.disk), (BANDWIDTH, demand.bandwidth))

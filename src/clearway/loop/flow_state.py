@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from clearway.model.states import State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clearway.flow.track import FlowTrack
     from clearway.loop.entry import JobEntry
     from clearway.model.ids import FlowId, JobId
@@ -38,6 +40,14 @@ class Flows:
         """Jobs that are over and can be run again."""
         self._loose: dict[JobId, None] = {}
         self._over: dict[FlowId, None] = {}
+
+    def taken(self) -> tuple[tuple[JobId, ...], tuple[FlowId, ...]]:
+        """Return the jobs of no workflow and the workflows that may be run again, oldest first."""
+        return tuple(self._loose), tuple(self._over)
+
+    def put_back(self, loose: Iterable[JobId], over: Iterable[FlowId]) -> None:
+        """Be as `taken` said."""
+        self._loose, self._over = dict.fromkeys(loose), dict.fromkeys(over)
 
     def of_job(self, job: JobId) -> FlowTrack | None:
         """Return the workflow that a job is a part of."""

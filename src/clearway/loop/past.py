@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.model.states import State
+from clearway.model.values import SECOND_US
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clearway.loop.entry import JobEntry
     from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
 
 STATES = tuple(State)
 FIRST_JOBS = 1024
+NAMES_KEPT_US = 24 * 3600 * SECOND_US
+"""So long after its end a job's name can be waited for and its idempotency key is known: a client that tries again
+does so within minutes, one that was down over night comes back within a day.
+"""
+MOST_NAMES = 1_000_000
+"""But of so many finished jobs only, the newest: a million names with their keys are about 300 MB."""
 
 
 class Past:
@@ -30,6 +42,14 @@ class Past:
         """Take back that a job is over."""
         self._codes[job] = 0
 
+    def taken(self) -> bytes:
+        """Return all of it as bytes."""
+        return bytes(self._codes).rstrip(b"\0")
+
+    def put_back(self, taken: bytes) -> None:
+        """Be as `taken` said."""
+        self._codes = bytearray(taken.ljust(FIRST_JOBS, b"\0"))
+
     def get(self, job: JobId) -> State | None:
         """Return how a job ended, None if it is not over or there is none."""
         code = self._codes[job] if 0 <= job < len(self._codes) else 0
@@ -45,3 +65,39 @@ class Past:
     def __contains__(self, job: JobId) -> bool:
         """Return whether a job is over."""
         return self.get(job) is not None
+
+
+class Named(NamedTuple):
+    """A job that is over, and what it can still be found by."""
+
+    ended_us: int
+    job: JobId
+    name: str
+    key: str
+
+
+class Gone:
+    """The jobs that are over and whose names and idempotency keys are still known, in the order in which they ended."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._named: deque[Named] = deque()
+
+    def add(self, entry: JobEntry, names: dict[str, JobId], keys: dict[str, tuple[JobId, JobSpec]]) -> None:
+        """Take note of an end, and forget what has long been over, unless a newer job has its name or key."""
+        now_us = entry.ended_us or 0
+        while self._named and (now_us - self._named[0].ended_us >= NAMES_KEPT_US or len(self._named) >= MOST_NAMES):
+            old = self._named.popleft()
+            if names.get(old.name) == old.job:
+                del names[old.name]
+            if old.key in keys and keys[old.key][0] == old.job:
+                del keys[old.key]
+        self._named.append(Named(now_us, entry.id, entry.spec.name, entry.spec.idempotency_key))
+
+    def taken(self) -> tuple[Named, ...]:
+        """Return all of them."""
+        return tuple(self._named)
+
+    def put_back(self, taken: Iterable[tuple[int, JobId, str, str]]) -> None:
+        """Be as `taken` said."""
+        self._named = deque(Named(*one) for one in taken)

@@ -16,7 +16,7 @@ from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
 from clearway.loop.lenders import Lenders
-from clearway.loop.past import Past
+from clearway.loop.past import Gone, Past
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
 from clearway.model.errors import LedgerError
@@ -46,6 +46,7 @@ class WorldState:
         self.over = Past()
         self.names: dict[str, JobId] = {}
         self.keys: dict[str, tuple[JobId, JobSpec]] = {}
+        self.gone = Gone()
         self.dependents: dict[JobId, list[JobId]] = {}
         self.nodes: dict[str, NodeId] = {}
         self.quiet: dict[NodeId, int] = {}
@@ -444,6 +445,7 @@ class WorldState:
             self.view.promises_changed = True
         self.over[record.job] = record.state
         self.flows.job_ended(entry)
+        self.gone.add(entry, self.names, self.keys)
         self.timers.prune(len(self.jobs), self._may_be_due)
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):

@@ -57,6 +57,10 @@ class Timers:
             self._heap = [timer for timer in self._heap if may_be_due(timer)]
             heapq.heapify(self._heap)
 
+    def all(self) -> list[Timer]:
+        """Return everything that is due some time, soonest first."""
+        return sorted(self._heap)
+
     def next_us(self) -> int | None:
         """Return the earliest moment at which something may be due."""
         return self._heap[0].at_us if self._heap else None

@@ -58,7 +58,7 @@ class World:
         self.step_records: list[Record] = []
         self.step_actions: list[Action] = []
         self.now_us = 0
-        self._victim_us = 0
+        self.victim_us = 0
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -246,8 +246,8 @@ class World:
             shifted = bool(started and view.moving_order and view.line.awake)
             if not shifted and not (moved & promised) - started:
                 break
-        if plan.next_us is not None and not self.now_us < self._victim_us <= plan.next_us:
-            self._victim_us = plan.next_us
+        if plan.next_us is not None and not self.now_us < self.victim_us <= plan.next_us:
+            self.victim_us = plan.next_us
             self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))
 
     # --- used by the parts of the loop -----------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from clearway.ports.clock import Clock
 from clearway.ports.engine import Engine, Inventory, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
-from clearway.ports.journal import Entry, Journal
+from clearway.ports.journal import Entry, Journal, Mark
 
 __all__ = [
-    "Clock", "Engine", "Entry", "Inventory", "Journal", "NodeIsGone", "NodeIsQuiet", "NodeIsUp", "Report",
+    "Clock", "Engine", "Entry", "Inventory", "Journal", "Mark", "NodeIsGone", "NodeIsQuiet", "NodeIsUp", "Report",
     "TaskIsGone", "TaskIsUp",
 ]  # fmt: skip

@@ -12,17 +12,27 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """One record with its place in the journal, counted from 1 without gaps."""
+    """One record with its place in the journal, counted from 1."""
 
     number: int
     record: Record
 
 
+class Mark(NamedTuple):
+    """A snapshot: it holds what the records up to `number`, the last of them of the moment `at_us`, lead to."""
+
+    number: int
+    at_us: int
+
+
 class Journal(Protocol):
-    """An append-only list of records.
+    """An append-only list of records, with snapshots of what they lead to.
 
     `append` is atomic and durable when it returns: after a kill at any instant either all of its records are
     there or none. One writer at a time: opening a second one raises ConflictError naming the first.
+
+    Above `floor` no number is missing. Up to it the records of jobs that have long been over are gone (`thin`): the
+    snapshot at `floor` stands for them, and is there as long as the journal is.
     """
 
     def append(self, records: Sequence[Record]) -> int:
@@ -43,6 +53,36 @@ class Journal(Protocol):
 
     def last(self) -> int:
         """Return the number of the last record, 0 if there is none."""
+        ...
+
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def keep(self, mark: Mark, body: bytes) -> None:
+        """Keep a snapshot beside the records. Until it is whole it is not there. Any thread may, one at a time."""
+        ...
+
+    def marks(self) -> list[Mark]:
+        """Return the snapshots that are there, newest first."""
+        ...
+
+    def snapshot(self, mark: Mark) -> bytes:
+        """Return the bytes of a snapshot. StoreError: it is not there, or damaged."""
+        ...
+
+    def forget(self, mark: Mark) -> None:
+        """Drop a snapshot. That at `floor` is never dropped: ConflictError."""
+        ...
+
+    def floor(self) -> int:
+        """Return up to which number records may be gone, 0 if all are there."""
+        ...
+
+    def thin(self, mark: Mark, ended_before_us: int) -> list[JobId]:
+        """Drop the records up to a snapshot of the jobs that were over before a moment, and return these jobs.
+
+        What tells of other jobs, of nodes, queues and limits stays, and so does why the classes of the jobs that
+        stay waited.
+        """
         ...
 
     def close(self) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from clearway.model.errors import StoreError
-from clearway.ports.journal import Entry
+from clearway.model.errors import ConflictError, StoreError
+from clearway.model.events import Ended, Joined, Refused, Requeued, Started, Submitted
+from clearway.ports.journal import Entry, Mark
 from clearway.store.codec import class_of, job_of
 
 if TYPE_CHECKING:
@@ -21,41 +23,50 @@ class MemoryJournal:
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._records: list[Record] = []
-        self._of_job: defaultdict[int, list[int]] = defaultdict(list)
-        self._of_class: defaultdict[int, list[int]] = defaultdict(list)
+        self._entries: list[Entry] = []
+        self._of_job: defaultdict[int, list[Entry]] = defaultdict(list)
+        self._of_class: defaultdict[int, list[Entry]] = defaultdict(list)
         self._notes: dict[str, str] = {}
+        self._snapshots: dict[Mark, bytes] = {}
+        self._last = self._floor = 0
         self._open = True
 
     def append(self, records: Sequence[Record]) -> int:
         """Add records, and return the number of the last one."""
         if not self._open:
             raise StoreError("the journal is closed")
-        for number, record in enumerate(records, len(self._records) + 1):
-            job, cls = job_of(record), class_of(record)
-            if job is not None:
-                self._of_job[job].append(number)
-            if cls is not None:
-                self._of_class[cls].append(number)
-        self._records.extend(records)
-        return len(self._records)
+        for record in records:
+            self._last += 1
+            self._write(Entry(self._last, record))
+        return self._last
+
+    def _write(self, entry: Entry) -> None:
+        job, cls = job_of(entry.record), class_of(entry.record)
+        self._entries.append(entry)
+        if job is not None:
+            self._of_job[job].append(entry)
+        if cls is not None:
+            self._of_class[cls].append(entry)
 
     def read(self, after: int = 0) -> Iterator[Entry]:
         """Yield entries with a number above `after`, in order."""
-        for number in range(after + 1, len(self._records) + 1):
-            yield Entry(number, self._records[number - 1])
+        entries = self._entries  # another list takes its place when records are dropped
+        at, end = bisect_right(entries, after, key=lambda entry: entry.number), len(entries)
+        for position in range(at, end):
+            yield entries[position]
 
     def of_job(self, job: JobId) -> Iterator[Entry]:
         """Yield the records that name this job, in order."""
-        yield from self._entries(self._of_job.get(job, []))
+        # A copy: records may be added while a reader is at it.
+        yield from tuple(self._of_job.get(job, ()))
 
     def of_class(self, cls: ClassId) -> Iterator[Entry]:
         """Yield the ClassWaits records of a class, in order."""
-        yield from self._entries(self._of_class.get(cls, []))
+        yield from tuple(self._of_class.get(cls, ()))
 
     def last(self) -> int:
         """Return the number of the last record, 0 if there is none."""
-        return len(self._records)
+        return self._last
 
     def remember(self, key: str, text: str) -> None:
         """Keep a text under a key, in place of an earlier one."""
@@ -69,7 +80,50 @@ class MemoryJournal:
         """Take no more records."""
         self._open = False
 
-    def _entries(self, numbers: list[int]) -> Iterator[Entry]:
-        # A copy: records may be added while a reader is at it.
-        for number in tuple(numbers):
-            yield Entry(number, self._records[number - 1])
+    # --- snapshots -----------------------------------------------------------------------------
+
+    def keep(self, mark: Mark, body: bytes) -> None:
+        """Keep a snapshot beside the records."""
+        if not self._open:
+            raise StoreError("the journal is closed")
+        self._snapshots[mark] = body
+
+    def marks(self) -> list[Mark]:
+        """Return the snapshots that are there, newest first."""
+        return sorted(self._snapshots, reverse=True)
+
+    def snapshot(self, mark: Mark) -> bytes:
+        """Return the bytes of a snapshot. StoreError: it is not there."""
+        if mark not in self._snapshots:
+            raise StoreError(f"the journal has no snapshot at record {mark.number}")
+        return self._snapshots[mark]
+
+    def forget(self, mark: Mark) -> None:
+        """Drop a snapshot. That at `floor` is never dropped: ConflictError."""
+        if mark.number == self._floor:
+            raise ConflictError(f"the snapshot at record {mark.number} stands for records that are gone: it stays")
+        self._snapshots.pop(mark, None)
+
+    def floor(self) -> int:
+        """Return up to which number records may be gone, 0 if all are there."""
+        return self._floor
+
+    def thin(self, mark: Mark, ended_before_us: int) -> list[JobId]:
+        """Drop the records up to a snapshot of the jobs that were over before a moment, and return these jobs."""
+        self.snapshot(mark)
+        self._floor = max(self._floor, mark.number)
+        old, new = [e for e in self._entries if e.number <= mark.number], list(self.read(mark.number))
+        gone: dict[JobId, None] = {}
+        for entry in [*old, *new]:
+            record = entry.record
+            if isinstance(record, Ended | Refused) and record.at_us < ended_before_us and entry.number <= mark.number:
+                gone[record.job] = None
+            elif isinstance(record, Submitted | Requeued | Started):
+                gone.pop(record.job, None)
+        old = [entry for entry in old if job_of(entry.record) not in gone]
+        kept = {entry.record.cls for entry in old if isinstance(entry.record, Joined)}
+        old = [entry for entry in old if class_of(entry.record) in kept or class_of(entry.record) is None]
+        self._entries, self._of_job, self._of_class = [], defaultdict(list), defaultdict(list)
+        for entry in [*old, *new]:
+            self._write(entry)
+        return list(gone)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Table, Text
 
-VERSION = 1
-"""Version of these tables. A journal of a higher one is refused; a lower one is brought up to this."""
+VERSION = 2
+"""Version of these tables. A journal of a higher one is refused; a lower one is brought up to this by `migrations`."""
 
 TABLES = MetaData()
 
@@ -30,3 +30,32 @@ for _name, _column in (("journal_job", journal.c.job), ("journal_cls", journal.c
 
 meta = Table("meta", TABLES, Column("key", Text, primary_key=True), Column("value", Text, nullable=False))
 """Notes beside the records: the version of the tables, the clock's anchor."""
+
+snapshot = Table(
+    "snapshot",
+    TABLES,
+    Column("number", _NUMBER, primary_key=True, autoincrement=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("parts", Integer, nullable=False),
+    Column("checksum", Text, nullable=False),
+)
+"""One snapshot a row, written when all of its parts are there."""
+
+snapshot_part = Table(
+    "snapshot_part",
+    TABLES,
+    Column("number", _NUMBER, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""The bytes of snapshots, in parts: no transaction is long, so that appends in between never wait for it."""
+
+leader = Table(
+    "leader",
+    TABLES,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("term", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+    Column("until_us", BigInteger, nullable=False),
+)
+"""At most one row: who leads, in which term, until when by the clock of the database."""

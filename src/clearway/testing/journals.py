@@ -21,9 +21,12 @@ import pytest
 
 from clearway.model import events as ev
 from clearway.model.errors import ClearwayError, ConflictError, StoreError
-from clearway.model.ids import ClassId, JobId
+from clearway.model.fleet import NodeSpec
+from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Code, because
+from clearway.model.states import State
+from clearway.ports.journal import Mark
 from clearway.testing.records import every_record
 
 if TYPE_CHECKING:
@@ -132,6 +135,61 @@ class JournalSuite:
         assert [e.record for e in journal.read()] == made
         assert [e.record for e in journal.of_job(JobId(1))] == made
 
+    def test_a_snapshot_comes_back(self, journal: Journal) -> None:
+        """Snapshots of any size are read again as they were kept, newest first; one takes the place of its number."""
+        journal.append(numbered(9))
+        small, large = Mark(3, 3), Mark(9, 9)
+        for mark, body in ((small, b"small"), (large, b"x"), (large, os.urandom(BIG_CHARS))):
+            journal.keep(mark, body)
+            assert journal.snapshot(mark) == body
+        assert journal.marks() == [large, small]
+        assert journal.snapshot(small) == b"small"
+        journal.forget(small)
+        assert journal.marks() == [large]
+        with pytest.raises(StoreError, match="3"):
+            journal.snapshot(small)
+
+    def test_records_of_old_jobs_go_and_the_rest_stays(self, journal: Journal) -> None:
+        """Dropped is what tells of jobs that were over before a moment, up to a snapshot; nothing else."""
+        over, recent, live = JobId(1), JobId(2), JobId(3)
+        before: list[ev.Record] = [
+            ev.NodeAdded(1, NodeId(0), NodeSpec("n")),
+            *(ev.Submitted(2, job, JobSpec(name=f"j{job}")) for job in (over, recent, live)),
+            ev.Joined(3, over, ClassId(1)),
+            ev.Joined(3, live, ClassId(2)),
+            ev.ClassWaits(3, ClassId(1), ()),
+            ev.ClassWaits(3, ClassId(2), ()),
+            ev.TaskEnded(4, ev.TaskRef(over, 1, 0, 0), 0),
+            ev.Ended(5, over, State.SUCCEEDED),
+            ev.Ended(8, recent, State.SUCCEEDED),
+        ]
+        last = journal.append(before)
+        journal.append([ev.Ended(9, live, State.SUCCEEDED), *numbered(2, first=50)])
+        with pytest.raises(StoreError):
+            journal.thin(Mark(last, 8), 6)
+        journal.keep(Mark(last, 8), b"stands for what goes")
+        assert journal.thin(Mark(last, 8), 6) == [over]
+        assert list(journal.of_job(over)) == []
+        assert [e.number for e in journal.read()] == [1, 3, 4, 6, 8, 11, 12, 13, 14]
+        assert [e.number for e in journal.read(last)] == [12, 13, 14]
+        assert [e.number for e in journal.of_job(live)] == [4, 6, 12]
+        assert (journal.floor(), journal.last()) == (last, 14)
+        assert journal.append(numbered(1)) == 15
+        with pytest.raises(ConflictError):
+            journal.forget(Mark(last, 8))
+
+    def test_a_job_that_runs_again_is_not_dropped(self, journal: Journal) -> None:
+        """A job that was over and waits again is not over."""
+        again: list[ev.Record] = [
+            ev.Submitted(1, JobId(1), JobSpec(name="j")),
+            ev.Ended(2, JobId(1), State.FAILED),
+            ev.Requeued(3, JobId(1), 3, because(Code.REQUEUED, by="ada")),
+        ]
+        last = journal.append(again)
+        journal.keep(Mark(last, 3), b"s")
+        assert journal.thin(Mark(last, 3), 100) == []
+        assert [e.record for e in journal.read()] == again
+
     def test_closed_takes_nothing(self, journal: Journal) -> None:
         """After `close` an append is refused; closing twice is fine."""
         journal.append(numbered(1))
@@ -152,6 +210,18 @@ class LastingJournalSuite(JournalSuite):
         again = self.open(place)
         assert [e.record for e in again.read()] == every_record()
         assert again.append(numbered(2)) == len(every_record()) + 2
+        again.close()
+
+    def test_snapshots_and_what_was_dropped_last(self, place: str) -> None:
+        """Closed and opened again it has its snapshots, and knows what was dropped."""
+        first = self.open(place)
+        first.append([ev.Submitted(1, JobId(1), JobSpec(name="j")), ev.Ended(2, JobId(1), State.FAILED), *numbered(1)])
+        first.keep(Mark(2, 2), b"body")
+        first.thin(Mark(2, 2), 3)
+        first.close()
+        again = self.open(place)
+        assert (again.marks(), again.snapshot(Mark(2, 2)), again.floor()) == ([Mark(2, 2)], b"body", 2)
+        assert [e.number for e in again.read()] == [3]
         again.close()
 
     def test_second_writer_is_refused(self, journal: Journal, place: str) -> None:
