@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.core.islands import spoils
 from clearway.core.turns import takes_one_more
 from clearway.model.job import WHOLE
 
@@ -18,7 +19,8 @@ def pick(
 ) -> tuple[int, ...] | None:
     """Return the device numbers for one task, () if it needs none, None if the node has no room for it.
 
-    Whole devices come from the island that they fill best, so that islands stay whole; a part of a device
+    Whole devices come from the island that they fill best, one that is not whole any more before one that nobody uses
+    yet; a part of a device
     from the device with the least room that is enough, or from any that has room, as `drawn` says. Who takes turns
     goes first to devices on which others do already, the fullest first.
     `within`: only these devices.
@@ -65,14 +67,13 @@ def _whole(
 
 def _by_island(free: list[int], links: tuple[tuple[int, ...], ...], wanted: int) -> list[int]:
     linked = {d for island in links for d in island}
-    alone = [[d] for d in free if d not in linked]
-    islands = alone + [mine for island in links if (mine := [d for d in island if d in free])]
-    islands.sort(key=lambda mine: (len(mine), mine))
-    for mine in islands:
-        if len(mine) >= wanted:
-            return mine[:wanted]
+    islands = [(1, [d]) for d in free if d not in linked]
+    islands += [(len(island), mine) for island in links if (mine := [d for d in island if d in free])]
+    fitting = [(len(mine) == size > wanted, len(mine), mine) for size, mine in islands if len(mine) >= wanted]
+    if fitting:
+        return min(fitting)[2][:wanted]
     picked: list[int] = []
-    for mine in reversed(islands):
+    for _, mine in sorted(islands, key=lambda one: (len(one[1]), one[1]), reverse=True):
         picked += mine[: wanted - len(picked)]
     return picked
 
@@ -84,14 +85,16 @@ def _part(
     shares = ledger.dev_share[base : base + ledger.width].tolist()
     rooms = ledger.dev_room[base : base + ledger.width].tolist()
     memory = ledger.memory_on(node, demand)
+    links = ledger.specs[node].links
+    unused = set(idle(ledger, node)) if links else set()
     fitting = [
-        (shares[d], rooms[d], d)
+        (shares[d], rooms[d], bool(links) and spoils(unused, links, d), d)
         for d in range(len(shares))
         if shares[d] >= demand.share and rooms[d] >= memory and (within is None or d in within)
     ]
     if not fitting:
         return None
-    return ((min(fitting) if drawn is None else fitting[drawn % len(fitting)])[2],)
+    return ((min(fitting) if drawn is None else fitting[drawn % len(fitting)])[-1],)
 
 
 def fits(ledger: Ledger, node: NodeId, demand: Demand, within: frozenset[int] | None = None) -> bool:

@@ -68,6 +68,7 @@ class Ledger:
         self.held_room: list[list[int]] = []
         self.sick: list[set[int]] = []
         self.turns = Turns()
+        self.any_links = False
         self.proportional = False
         self.changed = array("i")
         self.cut = 0
@@ -91,6 +92,7 @@ class Ledger:
         if node == self.count:
             self._add_slot()
         self.specs[node] = spec
+        self.any_links |= bool(spec.links)
         self.device_memory[node] = spec.gpu_memory
         self.kind[node] = self._kind(spec)
         self._widen(spec.gpus)

@@ -1,4 +1,4 @@
-"""topology: the domain that a job prefers. It is a choice among domains, not among nodes: see core.domains."""
+"""topology: the domain that a job prefers, and islands that nobody uses yet kept whole."""
 
 from __future__ import annotations
 
@@ -6,25 +6,36 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from clearway.core.islands import breaks_whole
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clearway.core.ledger import Ledger
     from clearway.model.job import Demand
 
+FULL = 100
+BREAKS = 25  # an island that is broken costs as much as four more devices that stay free (docs/policies/tightest.md)
+
 
 class Topology:
     """With any weight above 0 the domains that a job prefers are tried first, the nearest before all others.
 
-    Whether a place is inside such a domain depends on where the other tasks are, so a node by itself scores nothing.
+    Whether a place is inside such a domain depends on where the other tasks are: that is no sum over nodes, and stands
+    in core.domains. A node by itself scores 100, and 75 where a task would break an NVLink island that is whole.
     """
 
     name = "topology"
 
-    def concerns(self, demand: Demand) -> bool:  # noqa: ARG002 - the shape
-        """Return that no demand is scored by its node alone."""
-        return False
+    def concerns(self, demand: Demand) -> bool:
+        """Return whether it asks for devices."""
+        return bool(demand.gpus) or demand.one_device
 
-    def score(self, demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ARG002 - the shape
-        """Return 0 for every node."""
-        return np.zeros(len(rows), np.int64)
+    def score(self, demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return 75 for the nodes where a whole island would be broken, 100 for the others."""
+        if not ledger.any_links:
+            return _SAME
+        return np.where(breaks_whole(ledger, demand, rows), FULL - BREAKS, FULL)
+
+
+_SAME = np.array(FULL, np.int64)  # of a fleet without islands every node scores the same
