@@ -49,6 +49,7 @@ COMMANDS = dict(
         _in(_CONTROLLER, "down", "Stop the controller; jobs go on.", "up"),
         _in(_CONTROLLER, "status", "Show the controller and what it has in hand."),
         _in(_CONTROLLER, "db", "Back up, check, upgrade and compact the journal."),
+        _in(_CONTROLLER, "config", "Show and check the settings of a controller."),
         _in(_PROOF, "simulate", "Run a scenario in virtual time and show what happened."),
         _in(_PROOF, "test", "Judge scenarios: does what they expect come true?"),
         _in(_PROOF, "replay", "Run a recorded workload under several policies, side by side."),
