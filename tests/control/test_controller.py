@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clearway.model.actions import Action
     from clearway.model.asks import Ask
     from clearway.ports.engine import Report
+    from clearway.ports.provider import OrderFailed
 
 SOON_S = 10.0
 
@@ -169,7 +170,7 @@ def test_an_idle_controller_takes_no_turns(live: Live) -> None:
     steps: list[object] = []
     step = live.controller.world.step
 
-    def counted(inputs: Sequence[Ask | Report], now_us: int) -> Step:
+    def counted(inputs: Sequence[Ask | Report | OrderFailed], now_us: int) -> Step:
         steps.append(inputs)
         return step(inputs, now_us)
 

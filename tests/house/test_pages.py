@@ -10,6 +10,7 @@ import pytest
 from clearway.cli.main import cli
 from clearway.model.machine_words import NODE_WORDS, POLICY_WORDS, QUEUE_WORDS
 from clearway.model.reasons import Code, Reason
+from clearway.model.type_words import TYPE_WORDS
 from clearway.model.words import JOB_WORDS
 from clearway.observe.words import sentence
 from clearway.policies.registry import CAUSES, FILTERS, ORDERS, SCORES
@@ -51,7 +52,7 @@ def test_every_command_and_each_of_its_options_has_a_help_text(name: str) -> Non
 
 
 def test_every_word_has_a_meaning() -> None:
-    for words in (JOB_WORDS, NODE_WORDS, QUEUE_WORDS, POLICY_WORDS):
+    for words in (JOB_WORDS, NODE_WORDS, QUEUE_WORDS, POLICY_WORDS, TYPE_WORDS):
         assert [name for name, word in words.items() if not word.help] == []
 
 

@@ -10,6 +10,7 @@ import pytest
 from clearway.flow.rules import RULES
 from clearway.flow.words import FLOW_WORDS, STEP_WORDS
 from clearway.model.machine_words import LIMIT_WORDS, NODE_WORDS, POLICY_WORDS, QUEUE_WORDS
+from clearway.model.type_words import TYPE_WORDS
 from clearway.model.verb_words import BOOKING_WORDS
 from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, LATER, PIN_WORDS, ROLE_WORDS
 from clearway.sim import events, scenario
@@ -48,6 +49,7 @@ def explained(text: str) -> list[str]:
         ("job.md", "Inside `checkpoint`", CHECKPOINT_WORDS),
         ("scenario.md", "Keys", scenario.WORDS),
         ("scenario.md", "Fleet", NODE_WORDS),
+        ("scenario.md", "Machine types", TYPE_WORDS),
         ("scenario.md", "Queues", [*QUEUE_WORDS, *BOOKING_WORDS]),
         ("scenario.md", "Policy", POLICY_WORDS),
         ("scenario.md", "Jobs", [*TRUTH_WORDS, *ENTRY_WORDS]),

@@ -180,7 +180,7 @@ def test_a_bad_value_outside_of_jobs_refuses_the_file(text: str, said: str) -> N
     "text",
     [
         "schedules: [{name: S}]", "services: [{name: S}]", "searches: [{name: X}]",
-        "load: [{service: S}]", "fleet: {types: [{name: T}]}",
+        "load: [{service: S}]",
         "policy: {order: [learned, fifo]}",
         "policy: {estimate: forecast}",
         "queues: [{name: q, defaults: {max_cost: 3}}]",

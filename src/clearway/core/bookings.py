@@ -100,6 +100,8 @@ class Bookings:
         """Return how many devices a booking keeps idle on a node at a moment: without what its own jobs hold there."""
         mine = 0
         for job in self._ledger.on_node[node]:
+            if job < 0:  # the boot of a machine that is on its way
+                continue
             expected = ends.jobs.get(job)
             gone = expected is not None and expected.end_us <= moment_us
             if not gone and self.is_for(kept, spec_of(job)):

@@ -78,6 +78,8 @@ def _counts(view: View, places: Places) -> dict[str, Fact]:
     for rule in view.rules.filters:
         cross_off(rule.fact, ~places.admitted_by(rule))
     cross_off("too_small", ~places.may)
+    if ledger.booting:
+        cross_off("booting", np.isin(np.arange(n), sorted(ledger.booting)))
     for row, amount in ledger.needs_of(places.demand):
         cross_off("short_" + ledger.rows.names[row].replace("res.", "res_"), ledger.free[row][:n] < amount)
     if places.demand.share:

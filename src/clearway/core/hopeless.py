@@ -25,7 +25,7 @@ def hopeless(view: View, cls: WaitClass) -> bool:
     if cls.fleet != view.ledger.fleet_revision:
         cls.fleet = view.ledger.fleet_revision
         cls.cannot = _alone(cls) or _no_domain(cls) or (len(cls.spec.roles) > 1 and not _stands(view, cls, whole=False))
-        cls.never = cls.cannot and not _stands(view, cls, whole=True)
+        cls.never = cls.cannot and not _stands(view, cls, whole=True) and not _could_be_ordered(view, cls)
     return cls.cannot
 
 
@@ -44,7 +44,24 @@ def _no_domain(cls: WaitClass) -> bool:
 
 def _stands(view: View, cls: WaitClass, *, whole: bool) -> bool:
     """Return whether the least tasks of a job find places on an empty fleet (`whole`: with all nodes in good order)."""
-    empty = _emptied(view, whole=whole)
+    return _holds(_emptied(view, whole=whole), cls)
+
+
+def _could_be_ordered(view: View, cls: WaitClass) -> bool:
+    """Return whether an empty fleet would hold a job together with all machines that may be ordered."""
+    if not view.types:
+        return False
+    tasks = sum(role.min_tasks for role in cls.spec.roles)
+    fleet = _bare(view)
+    for _, kind in sorted(view.types.items()):
+        there = sum(replace(spec, name=kind.name) == kind.node for spec in view.ledger.specs)
+        for _ in range(min(kind.most - there, tasks)):
+            fleet.ledger.add_node(NodeId(fleet.ledger.count), kind.node)
+    return _holds(fleet, cls)
+
+
+def _holds(empty: View, cls: WaitClass) -> bool:
+    """Return whether the least tasks of a job find places on a fleet without grants."""
     spec = _least(cls.spec)
     if not any(role.tasks for role in spec.roles):
         return True
@@ -68,14 +85,20 @@ def _emptied(view: View, *, whole: bool) -> View:
     ledger = view.ledger
     made, found = view.emptied.get(whole, (-1, None))
     if found is None or made != ledger.fleet_revision:
-        found = View(view.rules)
-        found.ledger.rows = ledger.rows
-        for node in range(ledger.count):
+        found = _bare(view)
+        for node in range(0 if whole else ledger.count):
             number = NodeId(node)
-            found.ledger.add_node(number, ledger.specs[node])
-            if not whole:
-                found.ledger.set_sick(number, ledger.sick[node])
-                found.ledger.set_drained(number, bool(ledger.drained[node]))
-                found.ledger.set_open(number, is_open=bool(ledger.open[node]))
+            found.ledger.set_sick(number, ledger.sick[node])
+            found.ledger.set_drained(number, bool(ledger.drained[node]))
+            found.ledger.set_open(number, is_open=bool(ledger.open[node]))
         view.emptied[whole] = (ledger.fleet_revision, found)
+    return found
+
+
+def _bare(view: View) -> View:
+    """Return all nodes of a fleet in good order, without any grants."""
+    found = View(view.rules)
+    found.ledger.rows = view.ledger.rows
+    for node, spec in enumerate(view.ledger.specs):
+        found.ledger.add_node(NodeId(node), spec)
     return found

@@ -79,6 +79,7 @@ class Ledger:
         self.holdings: dict[JobId, list[Held]] = {}
         self.on_node: list[set[JobId]] = []
         self._needs: dict[Demand, Needs] = {}
+        self.booting: set[int] = set()
         self.shelves = Shelves()
         self.asked = Asked()
         self.fragments = Fragments(self.asked)

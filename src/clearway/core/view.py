@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from clearway.core.line import ClassKey, Key
     from clearway.core.protocols import Candidate, Order, Rules
     from clearway.model.events import Grant
-    from clearway.model.fleet import BookingSpec, QueueSpec
+    from clearway.model.fleet import BookingSpec, MachineType, QueueSpec
     from clearway.model.ids import ClassId, JobId, NodeId
     from clearway.model.job import Demand, JobSpec
 
@@ -105,6 +105,7 @@ class View:
         self.promises_changed = False
         self.victims_changed = False
         self.own_orders: dict[str, tuple[Order, ...]] = {}
+        self.types: dict[str, MachineType] = {}
         self._unsorted: set[str] = set()
         self._remember(0)
 

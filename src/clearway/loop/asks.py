@@ -42,6 +42,8 @@ def answer(world: World, ask: Ask) -> object:
             bookings.answer(world, ask)
         case asks.SetLimit():
             world.emit(ev.LimitChanged(world.now_us, ask.limit))
+        case asks.SetMachineType():
+            world.emit(ev.MachineTypeChanged(world.now_us, ask.kind))
         case asks.SetPolicy():
             rules_for(ask.policy)
             world.emit(ev.PolicyChanged(world.now_us, ask.policy))

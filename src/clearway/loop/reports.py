@@ -8,7 +8,7 @@ from clearway.loop import endings
 from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
-from clearway.model.actions import Halt
+from clearway.model.actions import GiveBack, Halt
 from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
 from clearway.model.states import End
@@ -60,10 +60,13 @@ def _node_up(world: World, report: NodeIsUp) -> None:
     """Take in that a node is there: its words, what runs on it, and what should run but does not."""
     state, name = world.state, report.spec.name
     node = world.node_named(name)
+    if node is None and state.machines.was_ordered(name):
+        world.provide(GiveBack(name))  # it comes too late: its order was taken back
+        return
     if node is None:
         node = NodeId(world.ledger.count)
         world.emit(ev.NodeAdded(world.now_us, node, report.spec))
-    elif world.ledger.specs[node] != report.spec:
+    elif world.ledger.specs[node] != report.spec or state.machines.booting(node):
         world.emit(ev.NodeAdded(world.now_us, node, report.spec))
     if report.unhealthy != state.unhealthy.get(node, ()):
         world.emit(ev.DevicesChanged(world.now_us, node, report.unhealthy))
@@ -81,7 +84,8 @@ def miss_absent(world: World, there: set[str]) -> None:
     """Take nodes that a new controller's engine does not know of for quiet from now on."""
     state = world.state
     for name, node in sorted(state.nodes.items(), key=lambda item: item[1]):
-        if name not in there and node not in state.quiet and node not in state.lost:
+        away = node in state.quiet or node in state.lost or state.machines.booting(node)
+        if name not in there and not away:
             world.emit(ev.NodeQuiet(world.now_us, node, world.now_us))
 
 

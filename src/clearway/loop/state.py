@@ -11,11 +11,12 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import changes, flow_changes
+from clearway.loop import changes, flow_changes, machine_changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
 from clearway.loop.lenders import Lenders
+from clearway.loop.machine_changes import Machines
 from clearway.loop.past import Gone, Past
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
@@ -55,6 +56,7 @@ class WorldState:
         self.unhealthy: dict[NodeId, tuple[int, ...]] = {}
         self.timers = Timers()
         self.flows = Flows()
+        self.machines = Machines()
         self.next_job = 1
         self.controller_up_us = 0
         self.ready: dict[JobId, None] = {}
@@ -204,43 +206,51 @@ class WorldState:
     # --- nodes ---------------------------------------------------------------------------------
 
     def _node_added(self, record: ev.NodeAdded) -> None:
+        machine_changes.arrived(self, record.node)
         self.view.ledger.add_node(record.node, record.spec)
         self.nodes[record.spec.name] = record.node
-        self._open_if_clean(record.node)
+        self.open_if_clean(record.node)
 
-    def _open_if_clean(self, node: NodeId) -> None:
-        is_open = node not in self.lost and node not in self.quiet and not self.strays.get(node)
+    def open_if_clean(self, node: NodeId) -> None:
+        """Let a node take part, or not: while it is lost, quiet, unclean or about to be given back."""
+        away = node in self.lost or node in self.quiet or node in self.machines.retired
+        is_open = not away and not self.strays.get(node)
         if bool(self.view.ledger.open[node]) != is_open:
             self.view.ledger.set_open(node, is_open=is_open)
 
     def _node_removed(self, record: ev.NodeRemoved) -> None:
         self._free_all_on(record.node, record.at_us)
-        self.view.ledger.shelves.on.pop(record.node, None)
-        self.nodes.pop(self.node_name(record.node), None)
-        self.quiet.pop(record.node, None)
-        self.lost.discard(record.node)
-        self.strays.pop(record.node, None)
-        self.unhealthy.pop(record.node, None)
-        self.view.ledger.add_node(record.node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
-        self.view.ledger.set_open(record.node, is_open=False)
+        self.machines.forget(record.node)
+        self.clear_slot(record.node)
+
+    def clear_slot(self, node: NodeId) -> None:
+        """Forget all words of a node that is gone for good; its number stays taken."""
+        self.view.ledger.shelves.on.pop(node, None)
+        self.nodes.pop(self.node_name(node), None)
+        self.quiet.pop(node, None)
+        self.lost.discard(node)
+        self.strays.pop(node, None)
+        self.unhealthy.pop(node, None)
+        self.view.ledger.add_node(node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
+        self.view.ledger.set_open(node, is_open=False)
 
     def _node_quiet(self, record: ev.NodeQuiet) -> None:
         self.quiet[record.node] = record.since_us
         self.timers.add(Timer(self.lease_end_us(record.node), Due.LEASE, record.node))
-        self._open_if_clean(record.node)
+        self.open_if_clean(record.node)
 
     def _node_heard(self, record: ev.NodeHeard) -> None:
         self.quiet.pop(record.node, None)
         self.lost.discard(record.node)
         strays = {task for task in record.running if self.live(task) is None}
         self.strays[record.node] = strays
-        self._open_if_clean(record.node)
+        self.open_if_clean(record.node)
 
     def _node_lost(self, record: ev.NodeLost) -> None:
         self.lost.add(record.node)
         self.quiet.pop(record.node, None)
         self._free_all_on(record.node, record.at_us)
-        self._open_if_clean(record.node)
+        self.open_if_clean(record.node)
 
     def _free_all_on(self, node: NodeId, now_us: int) -> None:
         for job in sorted(self.view.ledger.on_node[node]):
@@ -298,7 +308,7 @@ class WorldState:
             for node, strays in self.strays.items():
                 if record.task in strays:
                     strays.discard(record.task)
-                    self._open_if_clean(node)
+                    self.open_if_clean(node)
             return
         key = (record.task.role, record.task.index)
         if key in entry.leaving:
@@ -490,4 +500,5 @@ class WorldState:
         ev.ResumeAsked: _wish,
         **changes.APPLY,
         **flow_changes.APPLY,
+        **machine_changes.APPLY,
     }

@@ -23,6 +23,7 @@ class Due(IntEnum):
     VICTIM = 7
     BOOKING = 8
     FLOW_LIMIT = 9
+    MACHINE = 10
 
 
 OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW})

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import asks, bookings, endings, flows, reports, verbs
+from clearway.loop import asks, bookings, endings, flows, machines, reports, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.state import WorldState
 from clearway.loop.timers import Due, Timer
@@ -24,13 +24,14 @@ from clearway.model.errors import ClearwayError, LedgerError
 from clearway.model.fleet import PolicySpec
 from clearway.model.states import End, State
 from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.provider import OrderFailed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from clearway.core.ledger import Ledger
     from clearway.loop.entry import JobEntry
-    from clearway.model.actions import Action
+    from clearway.model.actions import Action, Supply
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, QueueSpec
     from clearway.model.ids import JobId, NodeId
@@ -41,12 +42,16 @@ MOST_CYCLES = 4  # where a promise or the order moved, those whom that held back
 
 
 class Step(NamedTuple):
-    """What followed from one step: what to journal, then what to tell the engine, and when to step again."""
+    """What followed from one step: what to journal, then what to tell the engine, and when to step again.
+
+    `supply` is for the provider of machines, where there is one.
+    """
 
     records: list[Record]
     actions: list[Action]
     answers: list[object]
     next_us: int | None
+    supply: Sequence[Supply] = ()
 
 
 class World:
@@ -57,6 +62,7 @@ class World:
         self.state = WorldState(policy or PolicySpec(), seed)
         self.step_records: list[Record] = []
         self.step_actions: list[Action] = []
+        self.step_supply: list[Supply] = []
         self.now_us = 0
         self.victim_us = 0
 
@@ -105,7 +111,7 @@ class World:
         live: dict[str, dict[str, int]] = {}
         queues = self.state.view.queues
         for job, held in self.ledger.holdings.items():
-            for name in queues.chain(self.jobs[job].spec.queue):
+            for name in queues.chain(self.jobs[job].spec.queue) if job > 0 else ():  # below 0: a machine's boot
                 mine = live.setdefault(name, {})
                 for one in held:
                     for resource, amount in queues.use(one.demand).items():
@@ -119,6 +125,8 @@ class World:
         found: dict[tuple[str, str], dict[str, int]] = {}
         queues = self.state.view.queues
         for job, held in self.ledger.holdings.items() if queues.any_per_user else ():
+            if job < 0:
+                continue
             spec = self.jobs[job].spec
             for name in queues.chain(spec.queue):
                 mine = found.setdefault((name, spec.user), {})
@@ -141,13 +149,13 @@ class World:
         if type(record) in ORDERING:
             self.step_actions += actions_of(self.state, record)
 
-    def step(self, inputs: Sequence[Ask | Report], now_us: int) -> Step:
+    def step(self, inputs: Sequence[Ask | Report | OrderFailed], now_us: int) -> Step:
         """Take in what came, fire what is due, decide, and return what follows."""
         if now_us < self.now_us:
             raise LedgerError(f"the clock went back from {self.now_us} to {now_us}")
         self.now_us = now_us
         self.state.view.reach(now_us)
-        self.step_records, self.step_actions = [], []
+        self.step_records, self.step_actions, self.step_supply = [], [], []
         answers: list[object] = [None] * len(inputs)
         for i in _ends_first(inputs):
             answers[i] = self._take(inputs[i])
@@ -161,13 +169,18 @@ class World:
             endings.due(self, timer)
         if last_chances:
             self._go_on()
-        return Step(self.step_records, self.step_actions, answers, self.state.timers.next_us())
+        next_us = self.state.timers.next_us()
+        return Step(self.step_records, self.step_actions, answers, next_us, self.step_supply)
 
-    def _take(self, one: Ask | Report) -> object:
+    def _take(self, one: Ask | Report | OrderFailed) -> object:
         try:
             if isinstance(one, ControllerUp):
                 self.emit(ev.ControllerStarted(self.now_us))
                 self.step_actions += tell_again(self.state)
+                self.step_supply += machines.tell_again(self.state)
+                return None
+            if isinstance(one, OrderFailed):
+                machines.failed(self, one)
                 return None
             if isinstance(one, Ask):
                 return asks.answer(self, one)
@@ -191,7 +204,9 @@ class World:
     def _go_on(self) -> None:
         flows.go_on(self)
         self._settle()
-        self._decide()
+        self.decide()
+        if self.state.view.types:
+            machines.see_to(self)
 
     def _due(self, timer: Timer) -> None:
         if timer.due == Due.LEASE:
@@ -200,6 +215,8 @@ class World:
             self.state.view.promises_changed = True
         elif timer.due == Due.VICTIM:
             self.state.view.victims_changed = True
+        elif timer.due == Due.MACHINE:
+            self.state.machines.stirred = True
         elif timer.due == Due.BOOKING:
             self.state.view.promises_changed = True
             for kept in self.state.view.bookings.kept.values():
@@ -227,7 +244,8 @@ class World:
             return
         self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))
 
-    def _decide(self) -> None:
+    def decide(self) -> None:
+        """Decide what follows from what has changed."""
         view = self.state.view
         stirs = view.line.awake or view.line.new or view.ledger.gained or view.changed_limits or view.promises_changed
         if not (stirs or view.victims_changed or view.drifts) or not (view.line.count or view.elastic):
@@ -250,11 +268,20 @@ class World:
             self.victim_us = plan.next_us
             self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))
 
+    @property
+    def recorded(self) -> bool:
+        """Whether this step has recorded anything so far."""
+        return bool(self.step_records)
+
     # --- used by the parts of the loop -----------------------------------------------------------
 
     def order(self, actions: Iterable[Action]) -> None:
         """Have the engine told something that follows from no record."""
         self.step_actions += actions
+
+    def provide(self, *orders: Supply) -> None:
+        """Have the provider of machines told something."""
+        self.step_supply += orders
 
     def stop(self, entry: JobEntry, end: End, cause: Reason) -> None:
         """Record the intent to stop an attempt; if nothing of it is left, that it is over."""
@@ -267,7 +294,7 @@ class World:
         verbs.say_why(self, entry)
 
 
-def _ends_first(inputs: Sequence[Ask | Report]) -> list[int]:
+def _ends_first(inputs: Sequence[Ask | Report | OrderFailed]) -> list[int]:
     """Return in which order inputs of one moment are taken: what tells of a task's end first, else as they came.
 
     A node that no longer runs a task would say that nobody saw its end. A task that is up is not moved: a node may

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.events import Grant, TaskRef
+from clearway.model.fleet import NodeSpec
 from clearway.model.job import JobSpec
 
 
@@ -37,3 +38,20 @@ class Pause(msgspec.Struct, frozen=True, tag=True):
 
 
 Action = Launch | Halt | Pause
+
+
+class Order(msgspec.Struct, frozen=True, tag=True):
+    """Get a machine of a type; it joins as the node `spec`. Telling it twice orders it once."""
+
+    kind: str
+    spec: NodeSpec
+
+
+class GiveBack(msgspec.Struct, frozen=True, tag=True):
+    """Give a machine back, or take its order back if it is not there yet."""
+
+    name: str
+
+
+Supply = Order | GiveBack
+"""What a provider of machines is told."""

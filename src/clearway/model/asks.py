@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clearway.model.fleet import BookingSpec, LimitSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, PolicySpec, QueueSpec
 from clearway.model.flow import FlowSpec
 from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
@@ -153,6 +153,12 @@ class SetLimit(msgspec.Struct, frozen=True):
     limit: LimitSpec
 
 
+class SetMachineType(msgspec.Struct, frozen=True):
+    """Let machines of a type be ordered, or change its words. Answer: None."""
+
+    kind: MachineType
+
+
 class SetPolicy(msgspec.Struct, frozen=True):
     """Decide by this policy from now on. Answer: None."""
 
@@ -172,5 +178,5 @@ class ControllerUp(msgspec.Struct, frozen=True):
 
 Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | SetQueue
-    | SetLimit | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow | RerunFlow
+    | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow | RerunFlow
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow_events import FlowRecord
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
@@ -133,6 +133,12 @@ class LimitChanged(_Record, frozen=True, tag=True):
     limit: LimitSpec
 
 
+class MachineTypeChanged(_Record, frozen=True, tag=True):
+    """Machines of this type can be ordered from now on, by these words."""
+
+    kind: MachineType
+
+
 class PolicyChanged(_Record, frozen=True, tag=True):
     """Decisions follow this policy from now on."""
 
@@ -215,6 +221,30 @@ class NodeLost(_Record, frozen=True, tag=True):
     """The lease of a node ran out: its tasks are lost, its capacity is gone until it is heard of again."""
 
     node: NodeId
+
+
+class MachineOrdered(_Record, frozen=True, tag=True):
+    """A machine is ordered: it becomes node `node` of that name, as expected at `ready_us`."""
+
+    node: NodeId
+    name: str
+    kind: str
+    ready_us: int
+    cause: Reason
+
+
+class MachineIdle(_Record, frozen=True, tag=True):
+    """Nothing runs on an ordered machine and nobody waits for it from now on (`idle`), or somebody does again."""
+
+    node: NodeId
+    idle: bool = True
+
+
+class MachineGone(_Record, frozen=True, tag=True):
+    """An ordered machine is given back, or its order is taken back or given up."""
+
+    node: NodeId
+    cause: Reason
 
 
 class Joined(_Record, frozen=True, tag=True):
@@ -313,12 +343,15 @@ class Ended(_Record, frozen=True, tag=True):
 
 Input = (
     Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | HoldAsked | ReleaseAsked | RequeueAsked | Changed
-    | Booked | BookingOver | QueueChanged | LimitChanged | PolicyChanged
+    | Booked | BookingOver | QueueChanged | LimitChanged | MachineTypeChanged | PolicyChanged
     | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | DevicesChanged | TaskStarted | TaskEnded
     | ControllerStarted
 )  # fmt: skip
 Decided = (
     NodeLost
+    | MachineOrdered
+    | MachineIdle
+    | MachineGone
     | Joined
     | ClassWaits
     | JobWaits

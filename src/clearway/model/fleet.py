@@ -41,6 +41,27 @@ class NodeSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         return own.get(key) or None
 
 
+class MachineType(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A kind of machine that can be ordered: each has the words of `node`, whose name is the type's.
+
+    `boot_us` is how long one is expected to take from the order until it is there; one that is not there after
+    `boot_timeout_us` is given up. At least `least` and at most `most` are ordered or there; those beyond `least` go
+    when nobody has needed them for `idle_timeout_us`.
+    """
+
+    node: NodeSpec
+    boot_us: int = 0
+    least: int = 0
+    most: int = 1000
+    idle_timeout_us: int = 600_000_000
+    boot_timeout_us: int = 900_000_000
+
+    @property
+    def name(self) -> str:
+        """Return the name of the type."""
+        return self.node.name
+
+
 class QueueSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A queue.
 

@@ -76,13 +76,14 @@ def read_nodes(raw: Mapping[str, object]) -> list[NodeSpec]:
         raise InputError("name", None, "every node has a name", "fleet.nodes")
     count = given.pop("count", None)
     given["price_micros"] = given.pop("price", 0)
-    _check_devices(given)
+    check_devices(given)
     if count is None:
         return [NodeSpec(**given)]
     return [NodeSpec(**{**given, "name": f"{given['name']}-{i}"}) for i in range(count)]
 
 
-def _check_devices(given: dict[str, Any]) -> None:
+def check_devices(given: dict[str, Any]) -> None:
+    """Raise InputError where an island of a node names a device that the node does not have."""
     for word in ("links", "pcie", "numa"):
         for island in given.get(word, ()):
             for n in island:

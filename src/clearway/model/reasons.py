@@ -25,11 +25,19 @@ class Code(StrEnum):
     CLEARING = "clearing"
     HELD = "held"
     BOOKED = "booked"
+    ORDERED = "ordered"
+    MACHINE_LIMIT = "machine-limit"
     # why an attempt started
     PLACED = "placed"
     BACKFILLED = "backfilled"
     INHERITED = "inherited"
     GROWN = "grown"
+    # why a machine was ordered or is gone
+    NEEDED = "needed"
+    IDLE = "idle"
+    NOT_NEEDED = "not-needed"
+    BOOT_TIMEOUT = "boot-timeout"
+    ORDER_FAILED = "order-failed"
     # why an attempt or a job ended or was refused
     EXITED = "exited"
     CANCELLED = "cancelled"

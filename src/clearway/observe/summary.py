@@ -10,7 +10,8 @@ All integrals run from the first submit to the last end.
 - `mean_bounded_slowdown` of jobs that started and ended: max(1, (end - submit) / max(last attempt's length, 10 s)),
   after Feitelson and Rudolph, "Metrics and benchmarking for parallel job scheduling" (1998).
 - `fragmented` the part of those milli-GPU-seconds that was free while a job that wants GPUs lacked capacity.
-- `cost` price of the nodes that were there. A figure without anything to compute it from is null.
+- `cost` price of the nodes that were there, of ordered machines from the order on. A figure without anything to
+  compute it from is null.
 """
 
 from __future__ import annotations
@@ -104,6 +105,7 @@ class Summary:
         self._occupied = Occupied()
         self._nodes: dict[NodeId, tuple[int, int]] = {}
         self._away: set[NodeId] = set()
+        self._types: dict[str, int] = {}
         self._short = 0
         self._now_us = 0
         self._held, self._used, self._there = _Integral(), _Integral(), _Integral()
@@ -117,6 +119,8 @@ class Summary:
             ev.Resized: self._resized, ev.TaskEnded: self._task_ended,
             ev.AttemptEnded: self._attempt_ended, ev.Ended: self._job_ended, ev.Joined: self._joined,
             ev.ClassWaits: self._class_waits, ev.JobWaits: self._job_waits, ev.NodeAdded: self._node_added,
+            ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._node_gone,
+            ev.MachineTypeChanged: self._type_changed,
             ev.NodeRemoved: self._node_gone, ev.NodeLost: self._node_gone, ev.NodeHeard: self._node_heard,
         }  # fmt: skip
 
@@ -254,7 +258,15 @@ class Summary:
         self._nodes[r.node] = (r.spec.gpus * WHOLE, r.spec.price_micros)
         self._in(r.node)
 
-    def _node_gone(self, r: ev.NodeLost | ev.NodeRemoved) -> None:
+    def _type_changed(self, r: ev.MachineTypeChanged) -> None:
+        self._types[r.kind.name] = r.kind.node.price_micros
+
+    def _machine_ordered(self, r: ev.MachineOrdered) -> None:
+        """Pay for a machine from its order on; what it has counts when it is there."""
+        self._nodes[r.node] = (0, self._types[r.kind])
+        self._in(r.node)
+
+    def _node_gone(self, r: ev.NodeLost | ev.NodeRemoved | ev.MachineGone) -> None:
         self._out(r.node)
         for key in [k for k, held in self._grants.items() if held[0].node == r.node]:
             self._free(key)

@@ -22,7 +22,7 @@ from clearway.model.values import SECOND_US
 from clearway.observe import amounts
 from clearway.observe.flow_lines import FlowLines
 from clearway.observe.summary import Summary
-from clearway.observe.tracks import AttemptTrack, ClassHistory, JobTrack, TaskTrack, stretches
+from clearway.observe.tracks import AttemptTrack, ClassHistory, JobTrack, MachineTrack, TaskTrack, stretches
 from clearway.observe.words import needs, sentence
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Timeline:
         self._node_name = node_name
         self._nodes: dict[NodeId, str] = {}
         self._lost: set[NodeId] = set()
+        self._machines: dict[NodeId, MachineTrack] = {}
         self._jobs: dict[JobId, JobTrack] = {}
         self._live: dict[JobId, JobTrack] = {}
         self._classes: dict[ClassId, ClassHistory] = {}
@@ -82,6 +83,8 @@ class Timeline:
             ev.QueueChanged: self._queue_changed, ev.PolicyChanged: self._policy_changed,
             ev.HoldAsked: self._hold_asked, ev.ReleaseAsked: self._release_asked, ev.Changed: self._changed,
             Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
+            ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._machine_gone,
+            ev.NodeRemoved: self._node_removed,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -98,7 +101,8 @@ class Timeline:
         for track in self._jobs.values():
             # Names may repeat in a live product; the later ones then carry their number.
             jobs[track.name if track.name not in jobs else f"{track.name} ({track.job})"] = self.entry(track.job)
-        larger = {"workflows": self._flows.as_dict()}
+        machines = {track.name: self._machine(track) for track in self._machines.values()}
+        larger = {"workflows": self._flows.as_dict(), "machines": machines}
         return {
             "jobs": jobs,
             **{part: entries for part, entries in larger.items() if entries},
@@ -160,6 +164,16 @@ class Timeline:
             **({"gpu_memory": grant.gpu_memory} if grant.gpu_memory else {}),
             "from": self._face.at(task.from_us),
             "to": self._at(task.to_us),
+        }
+
+    def _machine(self, track: MachineTrack) -> dict[str, Any]:
+        return {
+            "type": track.kind,
+            "ordered": self._face.at(track.ordered_us),
+            "ready": self._at(track.ready_us),
+            "gone": self._at(track.gone_us),
+            "cause": self._text(track.cause),
+            "reason": track.reason and self._reason(track.reason),
         }
 
     def _node(self, node: NodeId) -> str:
@@ -282,9 +296,25 @@ class Timeline:
     def _node_added(self, r: ev.NodeAdded) -> None:
         known = r.node in self._nodes and r.node not in self._lost
         self._nodes[r.node] = r.spec.name
+        if r.node in self._machines and self._machines[r.node].ready_us is None:
+            self._machines[r.node].ready_us = r.at_us
         self._lost.discard(r.node)
         if not known and r.at_us > self._face.start_us:
             self._event(r.at_us, "node_ready", node=r.spec.name)
+
+    def _machine_ordered(self, r: ev.MachineOrdered) -> None:
+        self._nodes[r.node] = r.name
+        self._lost.add(r.node)  # it is not there before it has joined
+        self._machines[r.node] = MachineTrack(r.name, r.kind, r.at_us, r.cause)
+
+    def _machine_gone(self, r: ev.MachineGone) -> None:
+        track = self._machines[r.node]
+        track.gone_us, track.reason = r.at_us, r.cause
+
+    def _node_removed(self, r: ev.NodeRemoved) -> None:
+        track = self._machines.get(r.node)
+        if track is not None and track.gone_us is None:
+            track.gone_us, track.reason = r.at_us, because(Code.NODE_LOST, node=track.name)
 
     def _node_lost(self, r: ev.NodeLost) -> None:
         self._lost.add(r.node)

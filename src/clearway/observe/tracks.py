@@ -85,6 +85,19 @@ class JobTrack:
                 self.waits.pop()
 
 
+@dataclass(slots=True)
+class MachineTrack:
+    """An ordered machine; `ready_us` None: it never came; `gone_us` None: it is there or on its way."""
+
+    name: str
+    kind: str
+    ordered_us: int
+    cause: Reason
+    ready_us: int | None = None
+    gone_us: int | None = None
+    reason: Reason | None = None
+
+
 class ClassHistory:
     """The reasons of one class over time."""
 

@@ -128,6 +128,7 @@ _SHORT: dict[str, str] = {
     "down": "not heard of",
     "unhealthy": "with unhealthy devices",
     "too_small": "too small even when empty",
+    "booting": "on their way",
     "short_gpus": "with too few GPUs free",
     "short_share": "with no device that has enough of it free",
     "short_gpu_memory": "with no device that has enough GPU memory free",
@@ -258,6 +259,43 @@ def _held(f: Facts) -> str:
 def _booked(f: Facts) -> str:
     times = f" from {f.time('from_us')} to {f.time('to_us')}" if f.has("to_us") else ""
     return f"has room only where booking {f.name('booking')} keeps it for others{times}"
+
+
+def _ordered(f: Facts) -> str:
+    return f"waits for an ordered machine: {f.name('machines')}, ready at {f.time('ready_us')}"
+
+
+def _machine_limit(f: Facts) -> str:
+    if f.has("until_us"):
+        again = f"are not tried again before {f.time('until_us')}"
+        return f"machines of type {f.name('kind')} could not be ordered, and {again}"
+    most = f", which may have {f.number('most')} at most" if f.has("most") else ""
+    return f"too few machines may still be ordered of type {f.name('kind')}{most}"
+
+
+# --- why a machine was ordered or is gone ------------------------------------------------------------
+
+
+def _needed(f: Facts) -> str:
+    if f.has("least"):
+        return f"at least {f.number('least')} of its type are to be there"
+    return f"{f.name('first')} waits and finds no other place"
+
+
+def _idle(f: Facts) -> str:
+    return f"nobody needed the machine for {f.span('idle_us')}"
+
+
+def _not_needed(_: Facts) -> str:
+    return "the order was taken back: nobody counts on the machine any more"
+
+
+def _boot_timeout(f: Facts) -> str:
+    return f"the machine had not come {f.span('timeout_us')} after its order"
+
+
+def _order_failed(f: Facts) -> str:
+    return f"the order of the machine failed: {f.name('error', 'the provider does not say why')}"
 
 
 # --- why it started ----------------------------------------------------------------------------------
@@ -401,6 +439,13 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.CLEARING: _clearing,
     Code.HELD: _held,
     Code.BOOKED: _booked,
+    Code.ORDERED: _ordered,
+    Code.MACHINE_LIMIT: _machine_limit,
+    Code.NEEDED: _needed,
+    Code.IDLE: _idle,
+    Code.NOT_NEEDED: _not_needed,
+    Code.BOOT_TIMEOUT: _boot_timeout,
+    Code.ORDER_FAILED: _order_failed,
     Code.INHERITED: _inherited,
     Code.GROWN: _grown,
     Code.PREEMPTED: _preempted,

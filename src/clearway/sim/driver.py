@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
     from clearway.ports.engine import Report
+    from clearway.ports.provider import OrderFailed
     from clearway.sim.engine import SimEngine
+    from clearway.sim.provider import SimProvider
     from clearway.sim.truth import Truth
 
 MAX_IDLE_STEPS = 1000
@@ -89,9 +91,11 @@ class Driver:
         sink: Callable[[list[Record]], None],
         events: Events | None = None,
         entered: Callable[[str, JobId, Truth], None] = _unheard,
+        provider: SimProvider | None = None,
     ) -> None:
         self.listen: Callable[[Sequence[Record]], None] = _unlistened
         self.world: World | None = world
+        self.provider = provider
         self.engine, self.clock = engine, engine.clock
         self.asks: list[Ask] = []
         self.opening: list[Ask | Report] = []
@@ -122,7 +126,7 @@ class Driver:
         ahead = [self.engine.next_us() if self.world else self.engine.ahead_us(), self._events.next_us()]
         if self.world:
             ahead += [self._wake_us, self._head[0] if self._head else None, self._cancels.next_us()]
-            if self.opening or self.asks:
+            if self.opening or self.asks or (self.provider and self.provider.has_told):
                 ahead.append(self.clock.now_us())
         known = [at_us for at_us in ahead if at_us is not None]
         return max(min(known), self.clock.now_us()) if known else None
@@ -139,8 +143,9 @@ class Driver:
 
     def flush(self, entering: Sequence[tuple[Submit | Refuse, Truth]] = ()) -> None:
         """Take one step with all that has come so far: journal what follows, then carry it out."""
-        reports = self.engine.reports()
-        inputs: list[Ask | Report] = [*self.opening, *reports, *self.asks]
+        failed = self.provider.reports() if self.provider else []
+        reports = [*self.engine.reports(), *failed]
+        inputs: list[Ask | Report | OrderFailed] = [*self.opening, *reports, *self.asks]
         answered = len(inputs)
         inputs += [what for what, _ in entering]
         gone = [r.task for r in inputs if type(r) is TaskIsGone]
@@ -152,9 +157,11 @@ class Driver:
             if isinstance(answer, ClearwayError):
                 self.refused.append((self.clock.now_us(), f"{type(ask).__name__}: {answer}"))
         self.engine.carry_out(step.actions)
+        if self.provider:
+            self.provider.carry_out(step.supply)
         self.engine.acknowledge(gone)
 
-    def _step(self, inputs: list[Ask | Report]) -> Step:
+    def _step(self, inputs: list[Ask | Report | OrderFailed]) -> Step:
         if self.world is None:
             raise LedgerError("a step was asked for while no controller runs")
         now_us = self.clock.now_us()

@@ -11,7 +11,7 @@ from clearway.sim.machines import Held, Machine, Reach, Run
 from clearway.sim.truth import Truth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from clearway.model.events import TaskRef
     from clearway.model.fleet import NodeSpec
@@ -343,6 +343,14 @@ class SimEngine:
         name = surely.what.spec.name
         if self._machines.get(name) is surely.what:
             self.take_away(name)
+
+    def later(self, at_us: int, call: Callable[[_T], None], subject: _T) -> None:
+        """Have something happen at a moment; raising the subject's `version` takes it back."""
+        self._heap.push(at_us, ENDS_FIRST, call, subject)
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a machine of this name, dead or alive."""
+        return name in self._machines
 
     def join(self, spec: NodeSpec) -> None:
         """Add a machine."""

@@ -119,6 +119,13 @@ class ControllerFault(_Event, frozen=True, tag=True):
     kind: str
 
 
+class StockChange(_Event, frozen=True, tag=True):
+    """The provider has no machine of a type to give from now on, or has some again (`sold_out` false)."""
+
+    kind: str
+    sold_out: bool
+
+
 class ClockStep(_Event, frozen=True, tag=True):
     """The wall clock is set forward or back. Nothing here reads it: it must change nothing."""
 
@@ -127,7 +134,7 @@ class ClockStep(_Event, frozen=True, tag=True):
 
 Event = (
     NodeFault | SpotNotice | NodesJoin | DevicesFail | DrainWish | JobWish | EndAgain | QueueWish | ControllerFault
-    | ClockStep | ChangeWish | BookWish | UnbookWish | FlowEnters | RerunWish
+    | ClockStep | ChangeWish | BookWish | UnbookWish | FlowEnters | RerunWish | StockChange
 )  # fmt: skip
 
 
@@ -206,6 +213,10 @@ def _clock_step(kind: str, at_us: int, value: object) -> Event:
     return ClockStep(at_us, -step_us if back else step_us)
 
 
+def _stock(kind: str, at_us: int, value: object) -> Event:
+    return StockChange(at_us, v.name(kind, value), kind == "sold_out")
+
+
 def _map(
     kind: str, value: object, readers: Mapping[str, Callable[[str, object], Any]], needed: tuple[str, ...]
 ) -> dict[str, Any]:
@@ -222,7 +233,7 @@ _KINDS: dict[str, Callable[[str, int, object], Event]] = {
     "drain": _drain, "undrain": _drain, "cancel": _job_wish, "suspend": _job_wish, "resume": _job_wish,
     "hold": _job_wish, "release": _job_wish, "requeue": _job_wish, "change": _change, "book": _book, "unbook": _unbook,
     "redeliver_end": _end_again, "kill_controller": _hard, "kill_all": _hard, "start_controller": _start,
-    "wall_clock_step": _clock_step,
+    "wall_clock_step": _clock_step, "sold_out": _stock, "in_stock": _stock,
 }  # fmt: skip
 QUEUE_EVENT = "set_queue"
 RERUN = "rerun"

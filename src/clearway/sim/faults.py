@@ -44,6 +44,7 @@ from clearway.sim.events import (
     QueueWish,
     RerunWish,
     SpotNotice,
+    StockChange,
     UnbookWish,
 )
 
@@ -92,15 +93,8 @@ class Script:
 
     def _play(self, event: Event, driver: Driver) -> None:
         match event:
-            case NodeFault(kind=kind, node=node):
-                self._node_fault(kind, node, driver)
-            case SpotNotice(node=node, in_us=in_us):
-                self._spot_notice(node, in_us, driver)
-            case NodesJoin(nodes=nodes):
-                for spec in nodes:
-                    driver.engine.join(spec)
-            case DevicesFail(node=node, devices=devices):
-                driver.engine.sicken(node, devices)
+            case NodeFault() | SpotNotice() | NodesJoin() | DevicesFail() | StockChange():
+                self._play_machines(event, driver)
             case DrainWish(node=node, drained=drained):
                 (self._drained.add if drained else self._drained.discard)(node)
                 driver.asks.append(Drain(node, drained))
@@ -116,7 +110,29 @@ class Script:
             case ClockStep():
                 pass  # nothing reads the wall clock, so there is nothing that a step of it could change
 
+    def _play_machines(
+        self, event: NodeFault | SpotNotice | NodesJoin | DevicesFail | StockChange, driver: Driver
+    ) -> None:
+        match event:
+            case NodeFault(kind=kind, node=node):
+                self._node_fault(kind, node, driver)
+            case SpotNotice(node=node, in_us=in_us):
+                self._spot_notice(node, in_us, driver)
+            case NodesJoin(nodes=nodes):
+                for spec in nodes:
+                    driver.engine.join(spec)
+            case DevicesFail(node=node, devices=devices):
+                if driver.engine.has(node):
+                    driver.engine.sicken(node, devices)
+            case StockChange(kind=kind, sold_out=sold_out):
+                if driver.provider:
+                    (driver.provider.sold_out.add if sold_out else driver.provider.sold_out.discard)(kind)
+
     def _node_fault(self, kind: str, node: str, driver: Driver) -> None:
+        if not driver.engine.has(node):  # a machine that is not there now
+            if driver.provider and kind in ("node_lost", "remove_node"):
+                driver.provider.lose(node)
+            return
         _NODE_FAULTS[kind](driver.engine, node)
         if kind == "node_ready" and node in self._noticed:
             self._noticed.discard(node)
@@ -125,6 +141,10 @@ class Script:
 
     def _spot_notice(self, node: str, in_us: int, driver: Driver) -> None:
         """Hear a provider's notice at once: nothing new is placed there until the node is back."""
+        if not driver.engine.has(node):
+            if driver.provider:
+                driver.provider.fail(node)
+            return
         if in_us == 0:
             driver.engine.take_away(node)
             return

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clearway.loop.world import World
-from clearway.model.asks import Book, ControllerUp, SetLimit, SetQueue
-from clearway.model.events import NodeAdded, Record, Refused, Submitted
+from clearway.model.asks import Book, ControllerUp, SetLimit, SetMachineType, SetQueue
+from clearway.model.events import MachineOrdered, NodeAdded, Record, Refused, Submitted
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import WHOLE
 from clearway.sim.driver import Driver
@@ -17,6 +17,7 @@ from clearway.sim.events import RerunWish
 from clearway.sim.faults import Script
 from clearway.sim.flow_play import FlowPlay
 from clearway.sim.heap import VirtualClock
+from clearway.sim.provider import SimProvider
 from clearway.sim.scenario import read_scenario
 from clearway.sim.script import Scenario
 
@@ -70,7 +71,8 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
         if truth.busy != WHOLE:
             busy[name] = truth.busy
 
-    driver = Driver(rebuild(), engine, scenario.arrivals(), journal.extend, script, entered)
+    provider = SimProvider(engine, {one.kind.name: one.boots for one in scenario.types}) if scenario.types else None
+    driver = Driver(rebuild(), engine, scenario.arrivals(), journal.extend, script, entered, provider)
     play = script.play_of = FlowPlay(scenario.flows, engine, entered)
     driver.listen = play.hear
     engine.keeps = any(isinstance(event, RerunWish) for event in scenario.events)
@@ -98,7 +100,8 @@ def drive(
 
 
 def _set_up(scenario: Scenario) -> list[Ask]:
-    return [*map(SetLimit, scenario.limits), *map(SetQueue, scenario.queues), *map(Book, scenario.bookings)]
+    types = [SetMachineType(one.kind) for one in scenario.types]
+    return [*map(SetLimit, scenario.limits), *map(SetQueue, scenario.queues), *map(Book, scenario.bookings), *types]
 
 
 def _opening(engine: SimEngine, set_up: Sequence[Ask]) -> list[Ask | Report]:
@@ -111,6 +114,7 @@ def _outcome(
 ) -> Outcome:
     jobs = {r.job: r.spec.name if isinstance(r, Submitted) else r.name for r in journal if isinstance(r, _ENTRIES)}
     nodes = {r.node: r.spec.name for r in journal if isinstance(r, NodeAdded)}
+    nodes |= {r.node: r.name for r in journal if isinstance(r, MachineOrdered)}
     return Outcome(scenario, journal, end_us, jobs, nodes, busy, refused)
 
 

@@ -11,6 +11,7 @@ from clearway.model import values as v
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.fleet import NodeSpec, PolicySpec
 from clearway.model.machine_words import read_limit, read_nodes
+from clearway.model.type_words import TypeRead, read_type
 from clearway.model.verb_words import read_booking
 from clearway.policies.registry import ORDERS, policy_named
 from clearway.sim.batch import NAME_RULE, RESERVED, Batch, Context, read_batch
@@ -26,6 +27,7 @@ from clearway.sim.events import (
     NodesJoin,
     RerunWish,
     SpotNotice,
+    StockChange,
     read_event,
 )
 from clearway.sim.flow_words import FlowEntry, changed, read_entry
@@ -85,6 +87,7 @@ class _Reader:
         raw = self._raw
         policy = self._hold(partial(_policy, raw.get("policy"))) or PolicySpec()
         nodes = self._nodes()
+        types = self._types(nodes)
         limits = tuple(read_limit(_map("limits", x)) for x in _list("limits", raw.get("limits")))
         _check_names("limits", [limit.name for limit in limits])
         book = self._hold(partial(QueueBook, _list("queues", raw.get("queues")))) or QueueBook(())
@@ -92,7 +95,7 @@ class _Reader:
         flows = self._flows(book)
         events = self._events(book, flows)
         batches = self._batches(Context(book, clock_us, policy.estimate == "oracle"))
-        self._check_events(events, nodes, batches, set(flows))
+        self._check_events(events, nodes, batches, types, set(flows))
         entering = tuple(FlowEnters(one.submit_us, one) for one in flows.values() if one.submit_us is not None)
         events = tuple(sorted((*entering, *events), key=lambda event: event.at_us))
         booked = _list("bookings", raw.get("bookings"))
@@ -118,6 +121,7 @@ class _Reader:
             raw,
             bookings,
             tuple(flows.values()),
+            types,
         )
 
     def _hold(self, read: Callable[[], _T]) -> _T | None:
@@ -133,11 +137,18 @@ class _Reader:
         for key in fleet:
             if key not in ("nodes", "types"):
                 raise UnknownWordError.of(key, ("nodes", "types"), "fleet")
-        if fleet.get("types"):
-            self._later.append(NotYetError.of("types", fleet["types"], "fleet"))
         nodes = tuple(n for raw in _list("nodes", fleet.get("nodes")) for n in read_nodes(_map("nodes", raw)))
         _check_names("fleet.nodes", [n.name for n in nodes])
         return nodes
+
+    def _types(self, nodes: Sequence[NodeSpec]) -> tuple[TypeRead, ...]:
+        raws = _list("types", _map("fleet", self._raw.get("fleet") or {}).get("types"))
+        types = tuple(read_type(_map("types", raw)) for raw in raws)
+        _check_names("fleet.types", [one.kind.name for one in types])
+        for name in (node.name for node in nodes):
+            if _machine_of(name, types):
+                raise InputError("name", name, "another name than a machine that is ordered gets", "fleet.nodes")
+        return types
 
     def _flows(self, book: QueueBook) -> dict[str, FlowEntry]:
         raws = _list("workflows", self._raw.get("workflows"))
@@ -180,7 +191,8 @@ class _Reader:
         return name in jobs or _owner(name) in owners or bool(self._later)
 
     def _check_events(
-        self, events: Sequence[Event], nodes: Sequence[NodeSpec], batches: Sequence[Batch], owners: set[str]
+        self, events: Sequence[Event], nodes: Sequence[NodeSpec], batches: Sequence[Batch], types: Sequence[TypeRead],
+        owners: set[str],
     ) -> None:
         """Refuse an event about a node or job that is not in the file; jobs that come later may be of any name."""
         here, jobs = {n.name for n in nodes}, {n for batch in batches for n in batch.names}
@@ -190,7 +202,11 @@ class _Reader:
                     _check_names("add_node", [n.name for n in new])
                     _check_unique("add_node", [*here, *(n.name for n in new)])
                     here |= {n.name for n in new}
-                case NodeFault() | SpotNotice() | DevicesFail() | DrainWish() if event.node not in here:
+                case StockChange(kind=kind) if kind not in {one.kind.name for one in types}:
+                    raise InputError("events", kind, "a type of this file", f"at {event.at_us} us")
+                case NodeFault() | SpotNotice() | DevicesFail() | DrainWish() if not (
+                    event.node in here or _machine_of(event.node, types)
+                ):
                     raise InputError("events", event.node, "a node that is there then", f"at {event.at_us} us")
                 case JobWish() | ChangeWish() | EndAgain() if not self._there(event.job, jobs, owners):
                     raise InputError("events", event.job, "a job of this file", f"at {event.at_us} us")
@@ -205,6 +221,12 @@ class _Reader:
 def _owner(name: str) -> str:
     """Return what a part belongs to: W of W.s[0], S of S@2026-01-05T12:00:00Z."""
     return re.split(r"[.@\[]", name, maxsplit=1)[0]
+
+
+def _machine_of(name: str, types: Sequence[TypeRead]) -> bool:
+    """Return whether a name is one that ordered machines get: T-1, T-2, .."""
+    kind, _, number = name.rpartition("-")
+    return number.isdecimal() and number.isascii() and int(number) > 0 and kind in {one.kind.name for one in types}
 
 
 def _moment(raw: object) -> int:

@@ -11,6 +11,7 @@ import msgspec
 
 from clearway.model.asks import Refuse
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.type_words import TypeRead
 from clearway.sim.batch import Arrival, Batch
 from clearway.sim.events import Event
 from clearway.sim.flow_words import FlowEntry
@@ -38,6 +39,7 @@ class Scenario(msgspec.Struct, frozen=True, eq=False):
     raw: dict[str, Any]
     bookings: tuple[BookingSpec, ...] = ()
     flows: tuple[FlowEntry, ...] = ()
+    types: tuple[TypeRead, ...] = ()
 
     def arrivals(self) -> Iterator[Arrival]:
         """Yield the jobs by submit, equal ones by their order in the file, but none before what it waits for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
-from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow import Arg, FlowSpec, StepSpec
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
@@ -38,6 +38,11 @@ def full_node() -> NodeSpec:
         ((0, 1),), ((0, 1, 2, 3),), "r1", "z1", (("team", "vision"),), ("maintenance",), 12_500_000, spot=True,
         holds=("imagenet",), counted_only=True,
     )  # fmt: skip
+
+
+def full_type() -> MachineType:
+    """Return a type of machines that says every word."""
+    return MachineType(full_node(), 1, 2, 3, 4, 5)
 
 
 def full_policy() -> PolicySpec:
@@ -105,6 +110,10 @@ def every_record() -> list[ev.Record]:
         ev.Booked(34, full_booking(), ((NODE, -1), (NodeId(4), 2))),
         ev.BookingOver(35, "demo", "ada"),
         *_flow_records(),
+        ev.MachineTypeChanged(45, full_type()),
+        ev.MachineOrdered(46, NodeId(5), "n1-1", "n1", 99, because(Code.NEEDED, first="train")),
+        ev.MachineIdle(47, NodeId(5), idle=False),
+        ev.MachineGone(48, NodeId(5), because(Code.IDLE, idle_us=60_000_000)),
     ]
     return made
 

@@ -206,6 +206,17 @@ def _use(_: _Reader, place: str, value: Value) -> None:
                 _amount(f"{here}.{resource}.{word}", resource, wanted)
 
 
+def _machines(_: _Reader, place: str, value: Value) -> None:
+    for i, raw in enumerate(_list(place, value, "a list of {type: T, from: a, to: b, ordered: n}")):
+        here = f"{place}[{i}]"
+        row = _row(here, raw, ("type", "from", "to"), ("ordered", "alive"))
+        _time(f"{here}.from", row["from"])
+        _time(f"{here}.to", row["to"])
+        for key in ("ordered", "alive"):
+            if key in row:
+                _count(f"{here}.{key}", row[key])
+
+
 def _amount(place: str, resource: str, value: Value) -> None:
     try:
         amount(resource, value)
@@ -245,6 +256,7 @@ FORMS: dict[str, Form] = {
     "distinct_devices": _by_job(_count, _COUNT),
     "placed": _by_job(_nodes, "[n1, n2]"), "devices": _by_job(_devices, "[2, 3]"),
     "running": _running, "use": _use, "reason": _by_job(_mentions, "[word, ..]"), "either": _either,
+    "machines": _machines,
     **dict.fromkeys(("inputs", "results", "fires", "skips", "trials"), _of_larger(dict, "a map by name")),
     **dict.fromkeys(("replicas", "requests"), _of_larger(list, "a list of maps")),
 }  # fmt: skip

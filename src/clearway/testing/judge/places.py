@@ -124,8 +124,12 @@ def _closed(w: World, node: str, held: list[Held]) -> Iterator[str]:
     for h in held:
         if h.begin < w.machines[node].born:
             yield f"{h.job} starts on {node} at {show(h.begin)}, before it is there"
+        if h.end > w.machines[node].gone:
+            yield f"{h.job} holds something on {node} at {show(w.machines[node].gone)}, when it is given back"
         closed = ""
         for at, event in w.events:
+            if at < w.machines[node].born:  # it was about a machine that was not there yet
+                continue
             for kind in _GONE:
                 known = at + (w.lease + NOTICE_US if kind in _SILENT else 0)
                 if event.get(kind) == node and known < h.begin:

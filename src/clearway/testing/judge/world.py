@@ -51,10 +51,11 @@ def levels(held: Iterable[Held], resource: str, begin: int = -NEVER, end: int = 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A node of a scenario: its words, and from when on it can be there."""
+    """A node of a scenario: its words, from when on it can be there, and until when."""
 
     words: Raw
     born: int = 0
+    gone: int = NEVER
 
 
 class World:
@@ -100,7 +101,7 @@ class World:
                 yield name, Machine(words, at)
         types = {t["name"]: t for t in fleet.get("types") or []}
         for name, machine in self.timeline.get("machines", {}).items():
-            yield name, Machine(types[machine["type"]], moment(machine["ready"]))
+            yield name, Machine(types[machine["type"]], moment(machine["ready"]), moment(machine["gone"]))
 
     def _with_defaults(self, words: Raw) -> Raw:
         found: Raw = {"queue": "default"}
