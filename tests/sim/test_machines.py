@@ -69,8 +69,7 @@ def test_all_who_wait_start_and_what_nobody_needs_goes(scenario: dict[str, Any])
 
 @given(st.integers(1, 30), SIZES, SIZES)
 def test_no_machine_is_ordered_that_could_be_done_without(many: int, gpus: int, machine: int) -> None:
-    if gpus > machine:
-        gpus = machine
+    gpus = min(gpus, machine)
     fleet = {"types": [{"name": "T", "gpus": machine, "boot": 10, "idle_timeout": 5}]}
     timeline = play({"fleet": fleet, "jobs": [{"name": "j", "count": many, "gpus": gpus, "runtime": 20}]})
     assert len(timeline["machines"]) == -(-many // (machine // gpus))
