@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from clearway.core import boots
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
+from clearway.model.fleet import NodeSpec
 from clearway.model.reasons import Code
 
 if TYPE_CHECKING:
@@ -78,6 +79,18 @@ def arrived(state: WorldState, node: NodeId) -> None:
         state.machines.stirred = True
 
 
+def clear_slot(state: WorldState, node: NodeId) -> None:
+    """Forget all words of a node that is gone for good; its number stays taken."""
+    state.view.ledger.shelves.on.pop(node, None)
+    state.nodes.pop(state.node_name(node), None)
+    state.quiet.pop(node, None)
+    state.lost.discard(node)
+    state.strays.pop(node, None)
+    state.unhealthy.pop(node, None)
+    state.view.ledger.add_node(node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
+    state.view.ledger.set_open(node, is_open=False)
+
+
 def _type_changed(state: WorldState, record: ev.MachineTypeChanged) -> None:
     state.view.types[record.kind.name] = record.kind
     state.view.ledger.fleet_revision += 1  # who could never be held may be now
@@ -111,7 +124,7 @@ def _gone(state: WorldState, record: ev.MachineGone) -> None:
         state.open_if_clean(record.node)
     else:
         boots.end(state.view, record.node)
-        state.clear_slot(record.node)
+        clear_slot(state, record.node)
     state.view.promises_changed = True
 
 

@@ -21,13 +21,13 @@ from clearway.loop.past import Gone, Past
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
 from clearway.model.errors import LedgerError
-from clearway.model.fleet import NodeSpec, PolicySpec
 from clearway.model.ids import JobId
 from clearway.model.reasons import Code
 from clearway.model.states import MOVES, TERMINAL, End, State
 from clearway.policies.registry import orders_of, rules_for
 
 if TYPE_CHECKING:
+    from clearway.model.fleet import PolicySpec
     from collections.abc import Callable
 
     from clearway.model.events import Record, TaskRef
@@ -221,18 +221,7 @@ class WorldState:
     def _node_removed(self, record: ev.NodeRemoved) -> None:
         self._free_all_on(record.node, record.at_us)
         self.machines.forget(record.node)
-        self.clear_slot(record.node)
-
-    def clear_slot(self, node: NodeId) -> None:
-        """Forget all words of a node that is gone for good; its number stays taken."""
-        self.view.ledger.shelves.on.pop(node, None)
-        self.nodes.pop(self.node_name(node), None)
-        self.quiet.pop(node, None)
-        self.lost.discard(node)
-        self.strays.pop(node, None)
-        self.unhealthy.pop(node, None)
-        self.view.ledger.add_node(node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))
-        self.view.ledger.set_open(node, is_open=False)
+        machine_changes.clear_slot(self, record.node)
 
     def _node_quiet(self, record: ev.NodeQuiet) -> None:
         self.quiet[record.node] = record.since_us
