@@ -149,15 +149,13 @@ class Board:
                 | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
             ):  # fmt: skip
                 self._books.fold(record)
-            case ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Reserved():
-                pass  # wishes and promises: what comes of them follows as records of its own
             case (
-                fe.FlowBegan() | fe.FlowRerun() | fe.StepBegan() | fe.PartEntered() | fe.LoopEnded() | fe.StepEnded()
+                ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Reserved()
+                | fe.FlowBegan() | fe.FlowRerun() | fe.StepBegan() | fe.PartEntered() | fe.LoopEnded() | fe.StepEnded()
                 | fe.FlowStopping() | fe.FlowEnded()
+                | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()
             ):  # fmt: skip
-                pass
-            case ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone():
-                pass  # no provider of machines is behind a controller yet: scenarios alone have these
+                pass  # wishes and promises: what comes of them follows as records of its own
             case _:
                 if (row := self.jobs.get(record.job)) is not None:
                     self._fold_job(row, record)

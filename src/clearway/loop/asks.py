@@ -40,10 +40,8 @@ def answer(world: World, ask: Ask) -> object:
             return verbs.look(world)
         case asks.Book() | asks.Unbook():
             bookings.answer(world, ask)
-        case asks.SetLimit():
-            world.emit(ev.LimitChanged(world.now_us, ask.limit))
-        case asks.SetMachineType():
-            world.emit(ev.MachineTypeChanged(world.now_us, ask.kind))
+        case asks.SetLimit() | asks.SetMachineType():
+            _set_words(world, ask)
         case asks.SetPolicy():
             rules_for(ask.policy)
             world.emit(ev.PolicyChanged(world.now_us, ask.policy))
@@ -56,6 +54,13 @@ def answer(world: World, ask: Ask) -> object:
         case _:
             _of_job(world, ask)
     return None
+
+
+def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
+    if isinstance(ask, asks.SetLimit):
+        world.emit(ev.LimitChanged(world.now_us, ask.limit))
+    else:
+        world.emit(ev.MachineTypeChanged(world.now_us, ask.kind))
 
 
 _OfFlow = asks.CancelFlow | asks.RerunFlow | asks.Rerun

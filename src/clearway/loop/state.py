@@ -27,10 +27,10 @@ from clearway.model.states import MOVES, TERMINAL, End, State
 from clearway.policies.registry import orders_of, rules_for
 
 if TYPE_CHECKING:
-    from clearway.model.fleet import PolicySpec
     from collections.abc import Callable
 
     from clearway.model.events import Record, TaskRef
+    from clearway.model.fleet import PolicySpec
     from clearway.model.ids import NodeId
     from clearway.model.job import JobSpec
 

@@ -191,7 +191,11 @@ class _Reader:
         return name in jobs or _owner(name) in owners or bool(self._later)
 
     def _check_events(
-        self, events: Sequence[Event], nodes: Sequence[NodeSpec], batches: Sequence[Batch], types: Sequence[TypeRead],
+        self,
+        events: Sequence[Event],
+        nodes: Sequence[NodeSpec],
+        batches: Sequence[Batch],
+        types: Sequence[TypeRead],
         owners: set[str],
     ) -> None:
         """Refuse an event about a node or job that is not in the file; jobs that come later may be of any name."""
