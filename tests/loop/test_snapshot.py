@@ -41,7 +41,7 @@ KEPT = {
 }
 """What a snapshot keeps of these, by attribute."""
 WORKED_OUT = {
-    World: {"step_records", "step_actions"},
+    World: {"step_records", "step_actions", "step_supply"},
     Asked: {"_seen"},
     Copies: set(),
     Memory: {"half_life_us", "now_us", "_told"},
@@ -49,9 +49,9 @@ WORKED_OUT = {
 """What is worked out anew from what is kept."""
 STATE_KEPT = {
     "policy", "seed", "view", "jobs", "over", "names", "keys", "gone", "dependents", "nodes", "quiet", "lost", "strays",
-    "unhealthy", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders",
+    "unhealthy", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders", "machines",
 }  # fmt: skip
-VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running"}
+VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running", "types"}
 VIEW_WORKED_OUT = {
     "rules", "fairness", "running_in", "lowest", "elastic", "emptied", "places", "changed_limits", "promises_changed",
     "victims_changed", "own_orders", "_unsorted",
@@ -61,7 +61,7 @@ LEDGER_WORKED_OUT = {
     "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
     "dev_room", "held_share", "held_room", "changed", "cut", "gained", "shrunk", "grants", "fleet_revision",
     "turns", "proportional",
-    "on_node", "_needs", "fragments",
+    "on_node", "_needs", "fragments", "booting",
 }  # fmt: skip
 LINE_KEPT = {"classes", "keys", "_empty", "_made"}
 LINE_WORKED_OUT = {

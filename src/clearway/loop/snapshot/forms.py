@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.loop.snapshot.flows import FlowsKept
+from clearway.loop.snapshot.machines import MachinesKept
 from clearway.model.events import Grant, Stopping, TaskRef
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.ids import ClassId, JobId, NodeId
@@ -204,3 +205,4 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     again: tuple[JobKept, ...] = ()
     asked: AskedKept = AskedKept()
     copies: tuple[CopiesKept, ...] = ()
+    machines: MachinesKept = MachinesKept()

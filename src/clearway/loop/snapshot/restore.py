@@ -14,6 +14,7 @@ from clearway.core.view import Reservation, Running
 from clearway.loop.entry import JobEntry
 from clearway.loop.snapshot.flows import restore_flows
 from clearway.loop.snapshot.forms import PLAIN, JobKept
+from clearway.loop.snapshot.machines import restore_machines
 from clearway.loop.timers import Due, Timer
 from clearway.loop.world import World
 from clearway.model.errors import LedgerError
@@ -36,6 +37,7 @@ def restore(kept: f.WorldKept) -> World:
     for limit in kept.limits:
         view.queues.set_limit(limit)
     _nodes(state, kept)
+    restore_machines(state, kept.machines)
     for booking in kept.bookings:
         view.set_booking(booking.booking, dict(booking.places))
     _jobs(state, kept)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from clearway.loop.snapshot import forms as f
 from clearway.loop.snapshot.flows import take_flows
+from clearway.loop.snapshot.machines import take_machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,7 @@ def take(world: World) -> f.WorldKept:
         flows=take_flows(state.flows),
         again=tuple(_job(entry) for entry in state.flows.again.values()),
         asked=f.AskedKept(*view.ledger.asked.taken()),
+        machines=take_machines(state),
         copies=tuple(_copies(cast("NodeId", n), c.taken()) for n, c in view.ledger.shelves.on.items()),
     )
 
