@@ -58,6 +58,20 @@ def _two_jobs() -> list[ev.Record]:
     ]
 
 
+def test_a_device_in_turns_is_held_once_and_used_by_all_on_it() -> None:
+    """On two devices: j1 and j2 share device 0 from 10 to 50, j1 goes on to 60; they want 0.4 and 0.8 of it."""
+    shared = Demand(gpus=1, colocate=1)
+    records = [
+        ev.NodeAdded(0, N1, NodeSpec("n1", gpus=2)),
+        *[ev.Submitted(10 * S, JobId(n), JobSpec(f"j{n}", roles=(Role(demand=shared),))) for n in (1, 2)],
+        *[_start(10, n, 1, N1, 0) for n in (1, 2)],
+        *_end(50, 2),
+        *_end(60, 1),
+    ]
+    shown = _fold(records, {"j1": 400, "j2": 800})
+    assert (shown["gpu_use"], shown["gpu_busy"]) == (0.5, (40 * 1 + 10 * 0.4) / 100)
+
+
 def test_a_run_added_up_by_hand() -> None:
     shown = _fold(_two_jobs(), {"j1": 500})
     assert shown == {

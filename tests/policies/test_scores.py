@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
+from clearway.core.devices import fits, pick
 from clearway.core.ledger import Held, Ledger
+from clearway.core.place import grant_of
 from clearway.model.events import Grant
 from clearway.model.ids import NodeId
 from clearway.model.job import Demand
 from clearway.model.values import SECOND_US
+from clearway.policies.registry import SCORES
 from clearway.policies.score.affinity import Affinity
 from clearway.policies.score.fragmentation import POINT, Fragmentation
 from clearway.policies.score.tightest import Tightest
@@ -43,6 +49,35 @@ def lost(ledger: Ledger, demand: Demand) -> list[int]:
 def seen(ledger: Ledger, **many: int) -> None:
     for name, count in many.items():
         ledger.asked.count({"one": ONE, "two": TWO, "half": Demand(share=500)}[name], count)
+
+
+BUSY = st.lists(
+    st.sampled_from([ONE, TWO, Demand(share=300), Demand(gpus=1, colocate=2), Demand(cpus=2000)]), max_size=6
+)
+
+
+@pytest.mark.parametrize("name", sorted(SCORES))
+@given(
+    before=BUSY, demand=st.sampled_from([ONE, TWO, Demand(share=300), Demand(gpus=2, colocate=1), Demand(cpus=1000)])
+)
+def test_every_score_is_whole_numbers_from_0_to_100(name: str, before: list[Demand], demand: Demand) -> None:
+    ledger = books(
+        node("a", 4, links=((0, 1), (2, 3))), node("b", 2, price_micros=5), node("c", 1, gpu_model="T"), node("d", 0)
+    )
+    for number, one in enumerate(before):
+        at = NodeId(number % 3)
+        devices = pick(ledger, at, one)
+        ledger.asked.count(one, 9)
+        if devices is not None:
+            ledger.take(grant_of(ledger, 0, number, at, devices, one), one)
+    room = np.array([at for at in range(ledger.count) if fits(ledger, NodeId(at), demand)], np.int64)
+    assume(len(room))
+    rule = SCORES[name]
+    found = rule.score(demand, ledger, room)
+    assert found.dtype == np.int64
+    assert found.shape == room.shape, "one for each node"
+    assert found.min() >= 0
+    assert found.max() <= 100 * getattr(rule, "fine", 1)
 
 
 def test_tightest_counts_what_stays_free() -> None:

@@ -39,6 +39,15 @@ def _failing(words: Raw, *attempts: Raw) -> tuple[Raw, Raw]:
     return scenario, timeline({"a": job(0, *attempts, state="failed")})
 
 
+def _in_turns(*friends: int, **words: Any) -> tuple[Raw, Raw]:
+    """Jobs of one device each, all on device 0 at once, that put up with so many others."""
+    names = "abcd"[: len(friends)]
+    jobs = [{"name": name, "gpus": 1, "colocate": n, **words} for name, n in zip(names, friends, strict=True)]
+    memory: Raw = {"gpu_memory": 6 * 2**30} if words else {}
+    shown = timeline({name: job(0, ran(task(0, 2, **memory))) for name in names})
+    return _scenario(*jobs, nodes=[GPU]), shown
+
+
 GB6: Raw = {"share": 0, "gpu_memory": 6 * 2**30}
 BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
     "more CPUs than the node has": ("capacity", _one({"cpus": 5}, _cpu(0, 1), nodes=[CPU])),
@@ -63,6 +72,14 @@ BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
                 {"a": job(0, ran(task(0, 2))), "b": job(0, ran(task(1, 3, share=0, gpu_memory=2**30)), why="why")}
             ),
         ),
+    ),
+    "more in turns than those on a device put up with": ("capacity", _in_turns(1, 1, 1)),
+    "more in turns than the least patient puts up with": ("capacity", _in_turns(3, 3, 1)),
+    "a job that shares with nobody among those in turns": ("capacity", _in_turns(2, 0)),
+    "memory of those in turns": ("capacity", _in_turns(1, 1, gpu_memory="6GiB")),
+    "two tasks of one job in turns": (
+        "capacity",
+        _one({"tasks": 2, "gpus": 1, "colocate": 3}, task(0, 1), task(0, 1), nodes=[GPU]),
     ),
     "a queue above the limit of its parent": (
         "capacity",
@@ -247,10 +264,13 @@ def test_a_breach_is_named_by_its_rule_and_seen_by_both(what: str, shared: Path)
 STRICTER = (
     "a custom resource that is not there",  # absent is 0, never plentiful
     "a role below its minimum",  # with none of its tasks, while others run
+    "more in turns than the least patient puts up with",
+    "two tasks of one job in turns",
 )
 """What the independent judge lets pass."""
 
 FINE: dict[str, tuple[Raw, Raw]] = {
+    "jobs that take turns": _in_turns(2, 3, 2),
     "a device changes hands at one moment": (
         _scenario({"name": "a", "gpus": 1}, {"name": "b", "gpus": 1}, nodes=[GPU]),
         timeline({"a": job(0, ran(task(0, 2))), "b": job(0, ran(task(2, 3)))}),

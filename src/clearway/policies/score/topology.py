@@ -34,8 +34,5 @@ class Topology:
     def score(self, demand: Demand, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return 75 for the nodes where a whole island would be broken, 100 for the others."""
         if not ledger.any_links:
-            return _SAME
+            return np.full(len(rows), FULL, np.int64)
         return np.where(breaks_whole(ledger, demand, rows), FULL - BREAKS, FULL)
-
-
-_SAME = np.array(FULL, np.int64)  # of a fleet without islands every node scores the same
