@@ -30,7 +30,7 @@ from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import End
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -219,6 +219,7 @@ class _Cycle:
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
         booked = self.promises.booked.unbarred(waiting)
         self.draft.keep()
+        weighed = self.view.weighed(waiting.candidate, self.now_us) if self.view.rules.mix is not None else {}
         self.view.count_start(waiting.job, waiting.spec, held, self.now_us)
         self.started.add(waiting.job)
         self.promises.started(waiting.job)
@@ -228,22 +229,25 @@ class _Cycle:
             # its promise is over: those whom it kept from starting have another chance
             self._another_chance()
         grants = tuple([one.grant for one in held])
-        self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, self._cause(waiting, held)))
+        cause = self._cause(waiting, held, weighed)
+        self.plan.append(Started(self.now_us, waiting.job, waiting.attempt + 1, grants, cause))
 
-    def _cause(self, waiting: Waiting, held: list[Held]) -> Reason:
+    def _cause(self, waiting: Waiting, held: list[Held], weighed: Mapping[str, int]) -> Reason:
         specs = self.view.ledger.specs
         if len(held) == 1:
             shown = specs[held[0].grant.node].name
         else:
             nodes = list(dict.fromkeys([specs[one.grant.node].name for one in held]))
             shown = ", ".join(nodes[:SHOWN_NODES]) + (", .." if len(nodes) > SHOWN_NODES else "")
-        heir = waiting.candidate
-        if heir.heir_of:
-            return because(Code.INHERITED, nodes=shown, priority=heir.priority, first=heir.heir_of)
-        passed = self.promises.passed()
-        if passed is None:
+        heir, passed = waiting.candidate, self.promises.passed()
+        if not heir.heir_of and passed is None and not weighed:
             return Reason(Code.PLACED, (("nodes", shown),))
-        return because(Code.BACKFILLED, nodes=shown, first=passed[0], start_us=passed[1])
+        parts = {f"part.{name}": part for name, part in weighed.items()}
+        if heir.heir_of:
+            return because(Code.INHERITED, nodes=shown, priority=heir.priority, first=heir.heir_of, **parts)
+        if passed is None:
+            return because(Code.PLACED, nodes=shown, **parts)
+        return because(Code.BACKFILLED, nodes=shown, first=passed[0], start_us=passed[1], **parts)
 
     # --- holding back --------------------------------------------------------------------------
 

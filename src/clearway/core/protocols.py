@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from clearway.core.fairness import Fairness
     from clearway.core.ledger import Ledger
+    from clearway.core.mix import Mix
     from clearway.core.queues import Amounts, Queues
     from clearway.model.fleet import NodeSpec
     from clearway.model.ids import JobId
@@ -63,6 +64,19 @@ class Order(Protocol):
 
     def key(self, candidate: Candidate, now_us: int) -> int:
         """Return the key at a moment; the smallest is first."""
+        ...
+
+    def cost(self, candidate: Candidate, now_us: int) -> int:
+        """Return the same in natural units, to be weighed with other orders: whole numbers in parts of 2^20."""
+        ...
+
+
+@runtime_checkable
+class Clocked(Protocol):
+    """What an Order has besides if its cost counts from the beginning of the clock: that is left out when shown."""
+
+    def clock(self, now_us: int) -> int:
+        """Return what of every job's cost is the clock's alone, in parts of 2^20."""
         ...
 
 
@@ -209,7 +223,10 @@ class Shares(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The policies in force: what `PolicySpec` names, looked up."""
+    """The policies in force: what `PolicySpec` names, looked up.
+
+    `mix`: the orders are not compared in turn, but weighed; `by_queue` says then whether queues count.
+    """
 
     orders: tuple[Order | QueueOrder, ...]
     filters: tuple[Filter, ...]
@@ -220,6 +237,7 @@ class Rules(NamedTuple):
     measure: str = "gpu"
     half_life_us: int | None = None
     ageing_us: int | None = None
+    mix: Mix | None = None
     preempt: tuple[Taking, ...] = ()
     min_runtime_us: int = 0
     time_slice_us: int | None = None

@@ -15,6 +15,7 @@ from clearway.core.fairness import Fairness
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
 from clearway.core.memory import Memory
+from clearway.core.mix import Mix
 from clearway.core.places import Places
 from clearway.core.profile import Ends
 from clearway.core.protocols import Shares, Taker
@@ -178,9 +179,14 @@ class View:
     def key(self, one: Candidate, now_us: int) -> Key:
         """Return what orders a job: the policy's orders in turn, then submit time, then number.
 
-        Where an order goes by queues the key has 0: the position is looked up at each turn.
+        Where an order goes by queues the key has 0: the position is looked up at each turn. Orders that are weighed
+        are one part, their sum.
         """
-        quantum = self.rules.time_slice_us
+        quantum, mix = self.rules.time_slice_us, self.rules.mix
+        if mix is not None:
+            cost = mix.cost(one, now_us, without="fifo" if quantum else "")
+            turns = ((one.served_us // quantum, one.submitted_us),) if quantum else ()
+            return (cost, *turns, one.submitted_us, one.job)
         parts: list[Any] = [0] * len(self.rules.orders)
         for i, order in self.rules.job_orders:
             parts[i] = order.key(one, now_us)
@@ -249,8 +255,17 @@ class View:
         if not rules.by_queue or alone:
             return (claim, *waiting.key)
         position = self.fairness.position(cls.spec.queue)
+        if rules.mix is not None:
+            return (claim, rules.mix.key(waiting.key[0], position), *waiting.key[1:])
         parts = [position if i in rules.by_queue else part for i, part in enumerate(waiting.key)]
         return (claim, *parts)
+
+    def weighed(self, one: Candidate, now_us: int) -> dict[str, int]:
+        """Return what each order of the policy says of a job, with its weight, in thousandths; the smaller is first."""
+        mix = self.rules.mix
+        if mix is None:
+            mix = Mix(tuple((1, order) for _, order in self.rules.job_orders), fair=len(self.rules.by_queue))
+        return mix.parts(one, now_us, self.fairness.position(one.spec.queue))
 
     def standing_if_stopped(self, running: Running, now_us: int) -> Key:
         """Return what would order a running job if it were stopped now and waited again, by its own words alone."""
@@ -419,7 +434,8 @@ class View:
     def shares(self) -> Shares:
         """Return what the causes of preemption look at."""
         rules = self.rules
-        return Shares(self.queues, self.fairness, rules.time_slice_us, bool(rules.by_queue), self.lowest)
+        by_shares = bool(rules.by_queue) and rules.mix is None
+        return Shares(self.queues, self.fairness, rules.time_slice_us, by_shares, self.lowest)
 
     def may_take(self, cls: WaitClass) -> bool:
         """Return whether some cause might let the first job of a class stop somebody."""

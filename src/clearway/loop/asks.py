@@ -36,8 +36,8 @@ def answer(world: World, ask: Ask) -> object:
             return flows.submit(world, ask.spec)
         case asks.SetQueue():
             _set_queue(world, ask)
-        case asks.Look():
-            return verbs.look(world)
+        case asks.Look() | asks.Weigh():
+            return verbs.look(world) if isinstance(ask, asks.Look) else verbs.weigh(world, ask.job)
         case asks.Book() | asks.Unbook():
             bookings.answer(world, ask)
         case asks.SetLimit() | asks.SetMachineType():

@@ -133,5 +133,15 @@ def look(world: World) -> tuple[asks.Standing, ...]:
     return tuple(found)
 
 
+def weigh(world: World, job: JobId) -> asks.Weighed | None:
+    """Return what each order says of a job that stands in the line, None for one that does not."""
+    entry = find(world, job)
+    if entry is None or entry.cls is None:
+        return None
+    said = world.state.view.weighed(world.state.candidate(entry), world.now_us)
+    parts = tuple((name, said[name]) for name in world.policy.order)
+    return asks.Weighed(parts, summed=bool(world.policy.weights))
+
+
 def _sorted(amounts: dict[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((resource, amount) for resource, amount in amounts.items() if amount))

@@ -140,6 +140,22 @@ class Standing(msgspec.Struct, frozen=True):
     past: int | None = None
 
 
+class Weigh(msgspec.Struct, frozen=True):
+    """Work out what each order of the policy says of a job that stands in the line. Answer: Weighed, or None."""
+
+    job: JobId
+
+
+class Weighed(msgspec.Struct, frozen=True):
+    """What each order says of a job, in thousandths of its unit, in the policy's order; the smaller goes first.
+
+    `summed`: the orders are weighed, and these are the parts of the sum; else they are compared in turn.
+    """
+
+    parts: tuple[tuple[str, int], ...]
+    summed: bool
+
+
 class SetQueue(msgspec.Struct, frozen=True):
     """Create or change a queue. With `words`, only these are changed where the queue exists. Answer: None."""
 
@@ -177,6 +193,7 @@ class ControllerUp(msgspec.Struct, frozen=True):
 
 
 Ask = (
-    Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | SetQueue
-    | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow | RerunFlow
+    Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
+    | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
+    | RerunFlow
 )  # fmt: skip

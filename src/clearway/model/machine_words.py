@@ -103,6 +103,7 @@ _AMOUNTS = {
 }
 
 
+MOST_WEIGHT = 1000  # of an order in a sum of orders
 MISSPELT = 0.75  # so alike a word is taken for a slip of the known one, not for a resource of that name
 
 
@@ -125,6 +126,19 @@ def _order(field: str, value: object) -> tuple[str, ...]:
     if not names:
         raise InputError(field, value, "at least one order")
     return names
+
+
+def _orders(field: str, value: object) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Orders compared in turn, or a map of orders to weights: their names and weights, which say nothing of a turn."""
+    if not isinstance(value, dict):
+        return _order(field, value), ()
+    weights = {
+        v.name(field, name): v.count(f"{field}.{name}", weight, 1, MOST_WEIGHT) for name, weight in value.items()
+    }
+    if not weights:
+        raise InputError(field, value, "at least one order")
+    names = tuple(sorted(weights))
+    return names, tuple(weights[name] for name in names)
 
 
 def _defaults(field: str, value: object) -> bytes:
@@ -220,7 +234,7 @@ FAIRNESS_WORDS: dict[str, Word] = {
     "half_life": Word(_time_or_none, "text", "how fast past use is forgotten, or none"),
 }
 POLICY_WORDS: dict[str, Word] = {
-    "order": Word(_order, "names", "orders, compared in turn"),
+    "order": Word(_orders, "names", "orders, compared in turn, or a map of orders to whole weights"),
     "backfill": Word(_backfill, "text", "none, easy or conservative"),
     "estimate": Word(_estimate, "text", "where run times come from: user, forecast or oracle"),
     "preempt": Word(_causes, "names", "causes that may stop a job; none: never"),
@@ -242,6 +256,8 @@ _POLICY_TIMES = ("min_runtime", "calm", "time_slice", "reservation_timeout", "le
 def read_policy(raw: Mapping[str, object]) -> PolicySpec:
     """Read a policy given as words; names of orders and scores are checked where the rules are known."""
     given = read_words("policy", raw, POLICY_WORDS)
+    if "order" in given:
+        given["order"], given["weights"] = given["order"]
     for word in _POLICY_TIMES:
         if word in given:
             given[f"{word}_us"] = given.pop(word)

@@ -13,7 +13,10 @@ from clearway.model.reasons import Code, Reason
 from clearway.observe import amounts, flow_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+
+PART = "part."  # and the name of an order: what it adds to the cost of a job, in thousandths
 
 
 class Facts(NamedTuple):
@@ -302,17 +305,29 @@ def _order_failed(f: Facts) -> str:
 
 
 def _placed(f: Facts) -> str:
-    return f"was next in order and fits on {f.name('nodes')}"
+    return f"was next in order{_weighed(f)} and fits on {f.name('nodes')}"
+
+
+def _weighed(f: Facts) -> str:
+    """Word what each of several orders had to say, where they are weighed."""
+    parts = {key.removeprefix(PART): f.number(key) for key, _ in f.reason.facts if key.startswith(PART)}
+    return f" ({weighed(parts)})" if parts else ""
+
+
+def weighed(parts: Mapping[str, int]) -> str:
+    """Return a sum of weighed orders, whose parts are in thousandths, as one phrase."""
+    told = " + ".join(f"{escaped(name)} {amounts.thousandths(parts[name])}" for name in sorted(parts))
+    return f"cost {amounts.thousandths(sum(parts.values()))} = {told}"
 
 
 def _backfilled(f: Facts) -> str:
     promised = f"of {f.name('first')} at {f.time('start_us')}" if f.has("first") else "of others"
-    return f"fits on {f.name('nodes')} without touching the reservation {promised} (backfill)"
+    return f"fits on {f.name('nodes')} without touching the reservation {promised} (backfill){_weighed(f)}"
 
 
 def _inherited(f: Facts) -> str:
     raised = f"raised to priority {f.number('priority')} by {f.name('first')}, which waits for it"
-    return f"fits on {f.name('nodes')} and was {raised}"
+    return f"fits on {f.name('nodes')} and was {raised}{_weighed(f)}"
 
 
 def _grown(f: Facts) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from clearway.core.mix import Mix
 from clearway.core.protocols import Filter, Order, QueueOrder, Rules, Score, Taking
 from clearway.model.errors import InputError, NotYetError
 from clearway.model.fleet import PolicySpec
@@ -92,6 +95,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         backfill=spec.backfill,
         job_orders=tuple((i, order) for i, order in enumerate(orders) if isinstance(order, Order)),
         by_queue=frozenset(i for i, name in enumerate(spec.order) if name == Fair.name),
+        mix=_mix(orders, spec.weights) if spec.weights else None,
         measure=spec.fairness_measure,
         half_life_us=spec.half_life_us,
         ageing_us=spec.ageing_us,
@@ -102,6 +106,18 @@ def rules_for(spec: PolicySpec) -> Rules:
         topology=dict(spec.score).get(Topology.name, 0),
         proportional=spec.share_memory == "proportional",
     )
+
+
+def _mix(orders: tuple[Order | QueueOrder, ...], weights: tuple[int, ...]) -> Mix:
+    weighed = list(zip(weights, orders, strict=True))
+    jobs = tuple((weight, order) for weight, order in weighed if isinstance(order, Order))
+    return Mix(jobs, sum(weight for weight, order in weighed if order.name == Fair.name))
+
+
+def objectives(spec: PolicySpec) -> tuple[tuple[str, PolicySpec], ...]:
+    """Return each order of a policy that weighs several, and the policy that goes by it alone; else nothing."""
+    names = spec.order if spec.weights else ()
+    return tuple((name, replace(spec, order=(name,), weights=())) for name in names)
 
 
 def _order(name: str, spec: PolicySpec) -> Order | QueueOrder:

@@ -30,3 +30,7 @@ class F1:
         length = max(candidate.estimate_us // SECOND_US, 1)
         submit = max(candidate.submitted_us // SECOND_US, 1)
         return log2_parts(length) * candidate.processors + SUBMIT_WEIGHT * log2_parts(submit)
+
+    def cost(self, candidate: Candidate, now_us: int) -> int:
+        """Return the logarithm to base 2 of the score, in parts of 2^20."""
+        return log2_parts(1 + self.key(candidate, now_us))

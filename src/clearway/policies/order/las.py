@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.core.protocols import LOG_PARTS
+
 if TYPE_CHECKING:
     from clearway.core.protocols import Candidate
 
@@ -24,3 +26,7 @@ class LeastAttained:
     def key(self, candidate: Candidate, now_us: int) -> int:  # noqa: ARG002 - stays the same while it waits
         """Return the level of device time attained: 0 below one GPU-hour, then one more each time it doubles."""
         return min((candidate.attained // QUEUE_US).bit_length(), LEVELS)
+
+    def cost(self, candidate: Candidate, now_us: int) -> int:
+        """Return the level in parts of 2^20: one is one doubling of the device time that it has had."""
+        return self.key(candidate, now_us) << LOG_PARTS

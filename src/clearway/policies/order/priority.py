@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.core.protocols import LOG_PARTS
+
 if TYPE_CHECKING:
     from clearway.core.protocols import Candidate
 
@@ -28,3 +30,11 @@ class Priority:
         if self.ageing_us is None:
             return -candidate.priority
         return candidate.waiting_since_us // self.ageing_us - candidate.priority
+
+    def cost(self, candidate: Candidate, now_us: int) -> int:
+        """Return the key in parts of 2^20: one point of priority is one."""
+        return self.key(candidate, now_us) << LOG_PARTS
+
+    def clock(self, now_us: int) -> int:
+        """Return the tick that it is: what is shown is the priority with what age gave it."""
+        return 0 if self.ageing_us is None else now_us // self.ageing_us << LOG_PARTS

@@ -26,3 +26,7 @@ class Unicep:
             return 0
         waited = now_us - candidate.submitted_us
         return -((waited << 52) // (log2_parts(max(candidate.processors, 2)) * max(candidate.estimate_us, 1)))
+
+    def cost(self, candidate: Candidate, now_us: int) -> int:
+        """Return the negated logarithm to base 2 of the score, in parts of 2^20."""
+        return -log2_parts(1 - self.key(candidate, now_us))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.core.protocols import log2_parts
+
 if TYPE_CHECKING:
     from clearway.core.protocols import Candidate
 
@@ -27,3 +29,7 @@ class Wfp3:
         waited = (now_us - candidate.submitted_us) // SECOND_US
         length = max(candidate.estimate_us // SECOND_US, 1)
         return -(waited**3 * candidate.processors * SECOND_US // length**3)
+
+    def cost(self, candidate: Candidate, now_us: int) -> int:
+        """Return the negated logarithm to base 2 of the score, in parts of 2^20."""
+        return -log2_parts(1 - self.key(candidate, now_us))

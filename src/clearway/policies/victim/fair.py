@@ -22,7 +22,7 @@ class FairTaking:
 
     def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
         """Return why nobody may be taken: who takes by shares must also be ordered by them, or they take turns."""
-        return "" if world.fair_order else "the policy's order does not go by fair shares"
+        return "" if world.fair_order else "the policy's order does not go by fair shares, compared in turn"
 
     def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:
         """Return whether a queue is further above its share than the taker's would be with the job."""
