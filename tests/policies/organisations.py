@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 FOUR = 4  # devices of a node with two islands
 NAMES = ("default", "a", "b", "c", "d")
 ORDERS = (("fifo",), ("priority", "fifo"), ("fair", "fifo"), ("fair", "priority", "fifo"), ("sjf", "fifo"), ("las",))
+MIXES = (
+    (("fair", "priority"), (2, 1)),
+    (("fair", "fifo", "priority", "sjf"), (1, 3600, 1, 1)),
+    (("edf", "las", "priority", "srtf"), (1, 2, 3, 1)),
+    (("largest", "wfp3"), (1, 1)),
+)
 CAUSES = ("priority", "reclaim", "fair", "time_slice")
 CALMER = ("lose", "back", "drain", "undrain", "cancel", "suspend", "resume", "restart")
 
@@ -50,8 +56,10 @@ def queues(draw: st.DrawFn) -> tuple[QueueSpec, ...]:
 def policies(draw: st.DrawFn, causes: Sequence[str] = CAUSES) -> PolicySpec:
     """Policies that may take for some causes."""
     chosen = [cause for cause in causes if draw(st.booleans())]
+    order, weights = draw(st.sampled_from([*((one, ()) for one in ORDERS * 2), *MIXES]))
     return PolicySpec(
-        order=draw(st.sampled_from(ORDERS)),
+        order=order,
+        weights=weights,
         backfill=draw(st.sampled_from(["none", "easy", "conservative"])),
         preempt=tuple(chosen),
         priority_inheritance=draw(st.booleans()),

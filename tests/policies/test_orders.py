@@ -10,15 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearway.core.mix import Mix, shares_held
 from clearway.core.protocols import UNKNOWN_US, Candidate, Order, QueueOrder, log2_parts
 from clearway.core.view import waits_again
 from clearway.model.errors import InputError
 from clearway.model.fleet import PolicySpec
 from clearway.model.ids import JobId
+from clearway.model.machine_words import read_policy
 from clearway.model.values import SECOND_US
 from clearway.policies.order.f1 import SUBMIT_WEIGHT
 from clearway.policies.order.priority import Priority
-from clearway.policies.registry import ORDERS, orders_of, rules_for
+from clearway.policies.registry import ORDERS, objectives, orders_of, rules_for
 from clearway.testing.builders import job, role
 
 if TYPE_CHECKING:
@@ -205,3 +207,84 @@ def test_an_unknown_order_is_refused_with_those_there_are() -> None:
     with pytest.raises(InputError, match="fifo"):
         orders_of(("fair",), PolicySpec())  # inside one queue there are no queues to compare
     assert [order.name for order in orders_of(("sjf", "fifo"), PolicySpec())] == ["sjf", "fifo"]
+
+
+# --- weighed -------------------------------------------------------------------------------------
+
+
+def candidates() -> st.SearchStrategy[Candidate]:
+    """Waiting jobs of all kinds, at some moment before second 10^6."""
+    times = st.one_of(st.none(), st.integers(1, 10**6).map(lambda s: s * SECOND_US))
+    return st.builds(
+        lambda number, submit, estimate, deadline, priority, gpus, attained: candidate(
+            job(gpus=gpus, time_estimate_us=estimate, deadline_us=deadline, priority=priority),
+            number,
+            submit,
+            attained=attained * HOUR_US,
+            waiting_since_us=submit * SECOND_US,
+        ),
+        st.integers(1, 1000), st.integers(0, 10**6), times, times, st.integers(-100, 100), st.integers(1, 64),
+        st.integers(0, 10**6),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(ORDERED))
+@given(candidates(), candidates())
+def test_what_an_order_costs_goes_the_way_of_its_key(name: str, one: Candidate, other: Candidate) -> None:
+    """Alone in a sum, an order says what it says alone: only what differs by next to nothing may come out equal."""
+    order, now = ORDERED[name], 10**6 * SECOND_US
+    costs, keys = [order.cost(c, now) for c in (one, other)], [order.key(c, now) for c in (one, other)]
+    assert all(isinstance(cost, int) for cost in costs)
+    ended = name in ("edf", "largest")  # none counts as a year, CPUs as devices: the order among these may differ
+    if not ended and keys[0] < keys[1]:
+        assert costs[0] <= costs[1]
+    if not ended and keys[0] == keys[1]:
+        assert costs[0] == costs[1]
+
+
+@given(st.lists(candidates(), min_size=2, max_size=6), st.lists(st.integers(1, 1000), min_size=10, max_size=10))
+def test_a_sum_depends_on_no_other_job_and_weights_on_their_ratios_alone(
+    many: list[Candidate], weights: list[int]
+) -> None:
+    now = 10**6 * SECOND_US
+    mix = Mix(tuple(zip(weights, ORDERED.values(), strict=True)))
+    doubled = Mix(tuple((2 * weight, order) for weight, order in mix.jobs))
+    costs = [mix.cost(one, now) for one in many]
+    assert [mix.cost(one, now) for one in reversed(many)] == costs[::-1]
+    assert [doubled.cost(one, now) for one in many] == [2 * cost for cost in costs]
+
+
+@given(candidates(), st.integers(0, 3), st.lists(st.integers(0, 2**40), min_size=1, max_size=4))
+def test_the_shown_parts_are_the_sum_but_for_the_clock(one: Candidate, fair: int, ratios: list[int]) -> None:
+    now = 10**6 * SECOND_US
+    mix = Mix(((3, ORDERED["priority"]), (2, ORDERED["sjf"]), (1, ORDERED["fifo"])), fair)
+    position = tuple((0, ratio) for ratio in ratios)
+    shown = sum(mix.parts(one, now, position).values())
+    exact = mix.key(mix.cost(one, now), position)[1] - ORDERED["fifo"].cost(candidate(submit_s=10**6), now)
+    assert abs(shown - exact * 1000 / 2**20) <= 5
+
+
+def test_a_queue_without_weight_comes_last_in_a_sum_too() -> None:
+    mix = Mix((), 1)
+    assert mix.key(0, ((0, 2**60),)) < mix.key(-(10**12), ((1, 0),))
+    assert shares_held(((0, 0), (0, 1 << 62))) == 500 << 20, "no share at all counts as a thousand"
+
+
+def test_weights_are_whole_numbers_above_nothing_and_know_no_turn() -> None:
+    one, other = read_policy({"order": {"fair": 2, "sjf": 1}}), read_policy({"order": {"sjf": 1, "fair": 2}})
+    assert one == other
+    assert (one.order, one.weights) == (("fair", "sjf"), (2, 1))
+    for bad in ({"fair": 0}, {"fair": -1}, {"fair": 1.5}, {"fair": True}, {"fair": "2"}, {"fair": 1001}, {}):
+        with pytest.raises(InputError, match="order"):
+            read_policy({"order": bad})
+    with pytest.raises(InputError, match="unicep"):
+        rules_for(read_policy({"order": {"fastest": 1}}))
+
+
+def test_each_objective_of_a_sum_is_a_policy_of_its_own() -> None:
+    spec = read_policy({"order": {"fair": 2, "sjf": 1}, "backfill": "none"})
+    assert [(name, one.order, one.weights, one.backfill) for name, one in objectives(spec)] == [
+        ("fair", ("fair",), (), "none"),
+        ("sjf", ("sjf",), (), "none"),
+    ]
+    assert objectives(read_policy({"order": ["fair"]})) == ()

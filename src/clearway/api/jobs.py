@@ -13,10 +13,10 @@ from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheJob, answer
 from clearway.api.entry import read_jobs
 from clearway.api.moments import FACE
-from clearway.api.rows import job_row, waits_for
+from clearway.api.rows import job_row, plain, waits_for
 from clearway.api.story import events_of, story_of
-from clearway.model.asks import Cancel, Resume, Submit, Suspend
-from clearway.model.errors import InputError
+from clearway.model.asks import Cancel, Resume, Submit, Suspend, Weigh, Weighed
+from clearway.model.errors import ClearwayError, InputError
 from clearway.model.reasons import Code, Reason
 from clearway.model.states import State, shown
 from clearway.observe.words import sentence
@@ -78,10 +78,24 @@ def events(desk: TheDesk, job: TheJob) -> Response:
 
 
 @router.get("/jobs/{ref}/why")
-def why(desk: TheDesk, job: TheJob) -> Response:
-    """Tell why a job waits, started or ended."""
-    row = desk.row(job)
-    return answer(story_of(desk, job).why(desk, row))
+async def why(desk: TheDesk, job: TheJob) -> Response:
+    """Tell why a job waits, started or ended; of one that waits also what each order of the policy says of it."""
+    row = await run_in_threadpool(desk.row, job)
+    story = await run_in_threadpool(story_of, desk, job)
+    return answer({**story.why(desk, row), "order": await _order(desk, row)})
+
+
+async def _order(desk: Desk, row: JobRow) -> dict[str, Any] | None:
+    """Return what each order says of a job; nothing where it does not stand in the line, or nobody can say it now."""
+    if row.state is not State.PENDING or row.cls is None:
+        return None
+    try:
+        found: Weighed | None = await desk.ask(Weigh(row.id))  # type: ignore[assignment]  # the answer to a Weigh
+    except ClearwayError:
+        return None
+    if found is None:
+        return None
+    return {"summed": found.summed, "parts": {name: plain(part) for name, part in found.parts}}
 
 
 @router.post("/jobs/{ref}/cancel")

@@ -139,6 +139,8 @@ def policy_words(spec: PolicySpec) -> dict[str, Any]:
             told[field.removesuffix("_us")] = None if value is None else value / SECOND_US
         else:
             told[field] = dict(value) if field == "score" else value
+    if weights := told.pop("weights"):
+        told["order"] = dict(zip(spec.order, weights, strict=True))
     return told
 
 

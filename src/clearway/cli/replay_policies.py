@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearway.model.errors import InputError
-from clearway.policies.registry import BUNDLES, ORDERS, policy_named
+from clearway.policies.registry import BUNDLES, ORDERS, objectives, policy_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,14 +19,19 @@ FILE_ENDINGS = (".yaml", ".yml", ".json")
 
 
 def policies(given: Iterable[str]) -> list[tuple[str, PolicySpec]]:
-    """Return the policies of `--policy` options, each with its own label. Raises InputError for an unknown word."""
+    """Return the policies of `--policy` options, each with its own label. Raises InputError for an unknown word.
+
+    One that weighs several orders is followed by each of them alone: what the others cost it is seen beside it.
+    """
     found: dict[str, PolicySpec] = {}
     for text in given:
         for word in _split(text):
             label, spec = one(word)
-            while label in found:
-                label += "'"
-            found[label] = spec
+            for name, policy in ((label, spec), *((f"{order} alone", p) for order, p in objectives(spec))):
+                unique = name
+                while unique in found:
+                    unique += "'"
+                found[unique] = policy
     return list(found.items())
 
 

@@ -56,6 +56,16 @@ def timeline_of(path: Path) -> dict[str, Any]:
     return _played(_read(path))
 
 
+def alone(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return what each order of a scenario's policy would come to alone, as summaries; nothing if none are weighed."""
+    from msgspec.structs import replace
+
+    from clearway.policies.registry import objectives
+
+    scenario = _read(path)
+    return [(name, _played(replace(scenario, policy=spec))["summary"]) for name, spec in objectives(scenario.policy)]
+
+
 def judged(path: Path) -> Verdict:
     """Run a scenario and judge it: what it expects, and what holds in every one."""
     from clearway.testing.judge import Breach

@@ -23,6 +23,16 @@ _COLUMNS = (
     Column("WHERE, OR WHY", cut=True),
     Column("WHY IT WAITED", cut=True),
 )
+_COMPARED = ("mean_wait", "p95_wait", "mean_jct", "mean_bounded_slowdown", "makespan", "preemptions")
+_OBJECTIVES = (
+    Column("ORDER"),
+    Column("MEAN WAIT", right=True),
+    Column("P95 WAIT", right=True),
+    Column("MEAN TIME TO END", right=True),
+    Column("SLOWDOWN", right=True),
+    Column("MAKESPAN", right=True),
+    Column("STOPPED", right=True),
+)
 _SUMMARY = (
     ("makespan", "from the first submit to the last end", " s"),
     ("gpu_use", "GPUs held", " %"),
@@ -39,15 +49,25 @@ _IN_NO_MEAN = ("is not in the mean wait", "are not in the mean wait")
 def simulate_command(shell: Shell, file: Path) -> None:
     """Run the scenario FILE in virtual time and print what happened: its jobs, who held which node when, a summary.
 
-    With --json it prints the whole timeline.
+    Where its policy weighs several orders, what each of them alone would have come to stands below. With --json it
+    prints the whole timeline.
     """
-    from clearway.cli.scenarios import timeline_of
+    from clearway.cli.scenarios import alone, timeline_of
 
     timeline = timeline_of(file)
     if shell.as_json:
         shell.document(timeline)
-    else:
-        show_timeline(shell, timeline)
+        return
+    show_timeline(shell, timeline)
+    if others := alone(file):
+        show_objectives(timeline["summary"], others)
+
+
+def show_objectives(weighed: dict[str, Any], others: list[tuple[str, dict[str, Any]]]) -> None:
+    """Write what the weighed orders came to, and below it what each of them would have come to alone."""
+    click.echo()
+    rows = [("weighed as said", weighed), *((f"{name} alone", summary) for name, summary in others)]
+    draw(_OBJECTIVES, [[name, *(_seconds(summary.get(key)) for key in _COMPARED)] for name, summary in rows])
 
 
 def show_timeline(shell: Shell, timeline: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ def status_command(shell: Shell) -> None:
         [
             ("controller", _controller(told["controller"])),
             ("home", str(home_dir(shell.home))),
-            ("policy", ", ".join(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
+            ("policy", _order(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
             ("nodes", str(told["nodes"])),
             ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),
             ("jobs", jobs or "none; try: clearway run --wait -- echo hello"),
@@ -38,3 +38,10 @@ def _controller(told: dict[str, Any]) -> str:
     state = f"{told['state']}: {told['text']}" if told["text"] else told["state"]
     listens = f", listens on {told['listen']}" if told["listen"] else ""
     return f"{state}, process {told['pid']} since {shown.ago(told['since'])}, version {told['version']}{listens}"
+
+
+def _order(order: list[str] | dict[str, int]) -> str:
+    """Word orders that are compared in turn, or weighed against one another."""
+    if isinstance(order, dict):
+        return " + ".join(f"{weight} {name}" for name, weight in order.items())
+    return ", ".join(order)

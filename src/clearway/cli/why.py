@@ -47,12 +47,23 @@ def why_command(shell: Shell, job: str, *, brief: bool) -> None:
         shell.line(f"  {promise}")
     for line in outlook_lines(told["outlook"]) if "outlook" in told else ():
         shell.line(f"  {line}")
+    if told.get("order"):
+        shell.line(f"  {_order(told['order'])}")
     now = said[-1]["text"] if said else ""
     causes = [cause for cause in told["causes"] if not (cause is told["causes"][-1] and cause["text"] == now)]
     if causes:
         shell.line("what came before:")
         for cause in causes:
             shell.line(f"  {_cause(cause)}")
+
+
+def _order(order: dict[str, Any]) -> str:
+    """Word what each order says of a job: as one sum, or one after the other."""
+    parts = order["parts"]
+    told = (" + " if order["summed"] else ", then ").join(f"{name} {value:g}" for name, value in parts.items())
+    if not order["summed"]:
+        return f"stands in the line by {told} (the smaller goes first)"
+    return f"stands in the line at {sum(parts.values()):g} = {told} (the smaller goes first)"
 
 
 def _cause(cause: dict[str, Any]) -> str:
