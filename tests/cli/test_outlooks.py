@@ -79,6 +79,9 @@ def test_why_and_advice_of_a_controller(product: Product, tmp_path: Path) -> Non
     assert [(change["word"], change["after"]) for change in told["changes"]] == [("gpus", 1000)]
     assert told["lacks"][0]["holders"][0]["job"] == int(first)
     assert told["expected"]["nodes"]
+    (row, _) = product.json("ps")["jobs"]
+    assert row["promised"]
+    assert "STARTS BY" in product("ps").out
     said = product("why", job).out
     assert "lacks 1 GPU on node" in said
     assert "with 1 GPU instead of 2 GPUs" in said

@@ -258,11 +258,11 @@ def facts(world: World) -> WorldKept:
 
 
 def decided(step: Step) -> list[ev.Record]:
-    """Return the records of a step but for the words in which classes wait.
+    """Return the records of a step but for the words in which classes wait, and for how many cycles there were.
 
     A class that sleeps keeps the reason that put it to sleep; a world that was rebuilt looks at it again.
     """
-    return [record for record in step.records if not isinstance(record, ev.ClassWaits)]
+    return [record for record in step.records if not isinstance(record, ev.ClassWaits | ev.Planned)]
 
 
 class Checks:

@@ -46,6 +46,7 @@ def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
         "reason": main_reason(waits_for(desk, row) if row.reason is None else (row.reason,)),
         "exit_code": row.exit_code,
         "held_by": row.held_by,
+        "promised": iso_or_none(row.promised_us),
     }
 
 

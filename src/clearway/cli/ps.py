@@ -34,6 +34,9 @@ _COLUMNS = (
 )
 
 
+_PROMISED = Column("STARTS BY", right=True)
+
+
 @command("ps")
 @click.option("-a", "--all", "everything", is_flag=True, help="Also those that are over.")
 @click.option("--state", "wanted", type=click.Choice(STATES), help="Only those in this state.")
@@ -77,8 +80,13 @@ def _nothing(client: Client, *, narrowed: bool) -> str:
 
 
 def draw_jobs(rows: Sequence[dict[str, Any]]) -> None:
-    """Draw a table of job rows."""
-    draw(_COLUMNS, [_cells(row) for row in rows])
+    """Draw a table of job rows; when some are promised a start, with that moment."""
+    cells, columns = [_cells(row) for row in rows], list(_COLUMNS)
+    if any(row.get("promised") for row in rows):
+        columns.insert(-1, _PROMISED)
+        for row, line in zip(rows, cells, strict=True):
+            line.insert(-1, shown.clock(row["promised"]) if row["promised"] else "")
+    draw(columns, cells)
 
 
 def _cells(row: dict[str, Any]) -> list[str | Cell]:

@@ -149,16 +149,23 @@ class Board:
                 | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
             ):  # fmt: skip
                 self._books.fold(record)
+            case ev.Reserved():
+                self._promise(record)
             case (
-                ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Reserved()
+                ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Planned()
                 | fe.FlowBegan() | fe.FlowRerun() | fe.StepBegan() | fe.PartEntered() | fe.LoopEnded() | fe.StepEnded()
                 | fe.FlowStopping() | fe.FlowEnded()
                 | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()
             ):  # fmt: skip
-                pass  # wishes and promises: what comes of them follows as records of its own
+                pass  # wishes and plans: what comes of them follows as records of its own
             case _:
                 if (row := self.jobs.get(record.job)) is not None:
                     self._fold_job(row, record)
+
+    def _promise(self, record: ev.Reserved) -> None:
+        row = self.jobs.get(record.job)
+        if row is not None and not row.over:
+            self._put(replace(row, promised_us=record.start_us if record.grants else None))
 
     def _enter(self, record: ev.Submitted | ev.Refused) -> None:
         if isinstance(record, ev.Refused):
@@ -192,6 +199,7 @@ class Board:
             case ev.Started():
                 self._books.hold(record)
                 started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
+                started = replace(started, promised_us=None)
                 self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
             case ev.Resized():
                 self._books.more(record)
@@ -218,7 +226,7 @@ class Board:
                 again = replace(row, state=State.PENDING, grants=(), ended_us=None)
                 self._put(replace(again, cls=None, reasons=(record.cause,)))
             case ev.Ended():
-                over = replace(row, state=record.state, reason=record.reason, ended_us=record.at_us)
+                over = replace(row, state=record.state, reason=record.reason, ended_us=record.at_us, promised_us=None)
                 self._books.free_all(record.job)
                 self._put(replace(over, cls=None, reasons=()))
 

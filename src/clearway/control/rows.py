@@ -26,7 +26,7 @@ class JobRow(msgspec.Struct, frozen=True):
 
     It waits for `reasons`, or, where `cls` is a number, for that class's (`Board.reasons` knows both). `reason` is
     why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended. `held_by`:
-    who has it held back.
+    who has it held back. `promised_us`: when a waiting job is promised to start.
     """
 
     id: JobId
@@ -47,6 +47,7 @@ class JobRow(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     reason: Reason | None = None
     held_by: str | None = None
+    promised_us: int | None = None
 
     @property
     def over(self) -> bool:

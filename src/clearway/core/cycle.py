@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from clearway.core.ledger import Held
     from clearway.core.line import WaitClass, Waiting
     from clearway.core.place import Allowed
+    from clearway.core.trace import Trace
     from clearway.core.view import View
     from clearway.model.ids import ClassId, JobId
 
@@ -69,10 +70,10 @@ class Plan(NamedTuple):
     next_us: int | None = None
 
 
-def decide(view: View, now_us: int) -> Plan:
-    """Return what should happen now."""
+def decide(view: View, now_us: int, trace: Trace | None = None) -> Plan:
+    """Return what should happen now. A trace is told what is considered; it changes nothing."""
     view.reach(now_us)
-    return _Cycle(view, now_us).run()
+    return _Cycle(view, now_us, trace).run()
 
 
 def wake(view: View) -> None:
@@ -90,8 +91,8 @@ def wake(view: View) -> None:
 
 
 class _Cycle:
-    def __init__(self, view: View, now_us: int) -> None:
-        self.view, self.now_us = view, now_us
+    def __init__(self, view: View, now_us: int, trace: Trace | None = None) -> None:
+        self.view, self.now_us, self.trace = view, now_us, trace
         self.draft = Draft(view.ledger)
         self.plan: list[Decided] = []
         self.promises = Promises(view, self.draft, now_us)
@@ -168,6 +169,8 @@ class _Cycle:
         waiting = cls.jobs[cls.entries[position][1]]
         if waiting.job in self.started:
             return None  # a class that was given another chance may have two turns
+        if self.trace is not None:
+            self.trace.turn(cls, waiting, self._bar_for(cls))
         limit = self.view.queues.held_back(waiting.spec)
         if limit is not None:
             if not self._clear_limit(cls, waiting, key, limit):
@@ -217,6 +220,8 @@ class _Cycle:
         return rows | ({GPUS} if any(demand.one_device or demand.colocate for demand in demands) else set())
 
     def _start(self, waiting: Waiting, held: list[Held]) -> None:
+        if self.trace is not None:
+            self.trace.started(waiting, held)
         booked = self.promises.booked.unbarred(waiting)
         self.draft.keep()
         weighed = self.view.weighed(waiting.candidate, self.now_us) if self.view.rules.mix is not None else {}

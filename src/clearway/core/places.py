@@ -145,6 +145,15 @@ class Places:
                 total += rule.score(self.demand, self.ledger, rows) * weight
             self.key[rows] = total
 
+    def parts(self) -> list[tuple[str, NDArray[np.int64]]]:
+        """Return each rule's part in the scores of all nodes, in hundredths of a point; 0 where there is no room."""
+        rows, found = np.flatnonzero(self.key >= 0), []
+        for weight, rule in self._scores if self.ledger.count > 1 and len(rows) else ():
+            column = np.zeros(self.ledger.count, np.int64)
+            column[rows] = rule.score(self.demand, self.ledger, rows) * weight * 100 // POINT
+            found.append((rule.name, column))
+        return found
+
     def best(self, barred: NDArray[np.bool_] | None = None) -> int:
         """Return the node with the highest key, the lowest number among equals; -1 if no node has room."""
         if not len(self.key):

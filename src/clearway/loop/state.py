@@ -18,6 +18,7 @@ from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
 from clearway.loop.lenders import Lenders
 from clearway.loop.machine_changes import Machines
 from clearway.loop.past import Gone, Past
+from clearway.loop.planned import apply_planned
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
 from clearway.model.errors import LedgerError
@@ -58,6 +59,8 @@ class WorldState:
         self.flows = Flows()
         self.machines = Machines()
         self.next_job = 1
+        self.revision = self.cycle = 0
+        """How many records have been applied, and how many cycles have decided."""
         self.controller_up_us = 0
         self.ready: dict[JobId, None] = {}
         """Pending jobs that may start now and are not in the line yet, in the order in which they came."""
@@ -107,6 +110,7 @@ class WorldState:
 
     def apply(self, record: Record) -> None:
         """Change the state by one record."""
+        self.revision += 1
         self.view.reach(record.at_us)
         self._APPLY[type(record)](self, record)
 
@@ -476,6 +480,7 @@ class WorldState:
         ev.Joined: _joined,
         ev.ClassWaits: _class_waits,
         ev.JobWaits: _job_waits,
+        ev.Planned: apply_planned,
         ev.Reserved: _reserved,
         ev.Started: _started,
         ev.Stopping: _stopping,

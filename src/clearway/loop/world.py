@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from clearway.core.cycle import decide
 from clearway.loop import asks, bookings, endings, flows, machines, reports, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
+from clearway.loop.planned import planned
 from clearway.loop.state import WorldState
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -29,7 +30,9 @@ from clearway.ports.provider import OrderFailed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from clearway.core.cycle import Plan
     from clearway.core.ledger import Ledger
+    from clearway.core.trace import Trace
     from clearway.loop.entry import JobEntry
     from clearway.model.actions import Action, Supply
     from clearway.model.events import Record
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from clearway.model.reasons import Reason
 
 
+UNRECORDED = frozenset({Due.PROMISE, Due.VICTIM, Due.BOOKING})
+"""What falls due without a record of its own: it only has a cycle look again."""
 MOST_CYCLES = 4  # where a promise or the order moved, those whom that held back are looked at again at once, so often
 
 
@@ -65,6 +70,7 @@ class World:
         self.step_supply: list[Supply] = []
         self.now_us = 0
         self.victim_us = 0
+        self.unsaid: list[ev.Planned] = []
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -143,7 +149,15 @@ class World:
         self.now_us = max(self.now_us, record.at_us)
 
     def emit(self, record: Record) -> None:
-        """Record something: it is so from now on, and what the engine must be told is noted."""
+        """Record something: it is so from now on, and what the engine must be told is noted.
+
+        That a cycle changed nothing is not worth a record by itself: it is written before what comes next.
+        """
+        if self.unsaid:
+            cycles, self.unsaid = self.unsaid, []
+            for cycle in cycles:
+                self.state.apply(cycle)
+                self.step_records.append(cycle)
         self.state.apply(record)
         self.step_records.append(record)
         if type(record) in ORDERING:
@@ -251,22 +265,49 @@ class World:
         if not (stirs or view.victims_changed or view.drifts) or not (view.line.count or view.elastic):
             return
         for _ in range(MOST_CYCLES):
-            promised = set(view.reservations)
-            plan = decide(view, self.now_us)
-            view.ledger.gained.clear()
-            view.changed_limits.clear()
-            view.promises_changed = view.victims_changed = False
+            promised = frozenset(view.reservations)
+            plan = self.cycle()
+            self.unsaid.append(planned(self.state, self.now_us, len(plan.records), len(self.unsaid)))
             for record in plan.records:
                 self.emit(record)
-            started = {record.job for record in plan.records if isinstance(record, ev.Started)}
-            moved = {record.job for record in plan.records if isinstance(record, ev.Reserved)}
-            # where queues count, a start may also have moved those who had their turn before it
-            shifted = bool(started and view.moving_order and view.line.awake)
-            if not shifted and not (moved & promised) - started:
+            if not self.goes_on(plan, promised):
                 break
+        self.wake_later(plan)
+
+    def cycle(self, trace: Trace | None = None) -> Plan:
+        """Decide once, and forget what that has looked at. A trace is told what is considered."""
+        view = self.state.view
+        plan = decide(view, self.now_us, trace)
+        view.ledger.gained.clear()
+        view.changed_limits.clear()
+        view.promises_changed = view.victims_changed = False
+        return plan
+
+    def goes_on(self, plan: Plan, promised: frozenset[JobId]) -> bool:
+        """Return whether another cycle follows at once: a promise was moved, or the order is another now.
+
+        `promised` are those who had a promise before the plan, which has been recorded.
+        """
+        view = self.state.view
+        started = {record.job for record in plan.records if isinstance(record, ev.Started)}
+        moved = {record.job for record in plan.records if isinstance(record, ev.Reserved)}
+        # where queues count, a start may also have moved those who had their turn before it
+        shifted = bool(started and view.moving_order and view.line.awake)
+        return shifted or bool((moved & promised) - started)
+
+    def wake_later(self, plan: Plan) -> None:
+        """Note when to decide again because someone is protected no longer."""
         if plan.next_us is not None and not self.now_us < self.victim_us <= plan.next_us:
             self.victim_us = plan.next_us
             self.state.timers.add(Timer(plan.next_us, Due.VICTIM, 0))
+
+    def reach(self, now_us: int) -> None:
+        """Be told the moment when records are decided again: what is due is noted, what followed is in the records."""
+        self.now_us = max(self.now_us, now_us)
+        self.state.view.reach(self.now_us)
+        while (timer := self.state.timers.pop_due(self.now_us)) is not None:
+            if timer.due in UNRECORDED:
+                self._due(timer)
 
     @property
     def recorded(self) -> bool:

@@ -268,6 +268,20 @@ class JobWaits(_Record, frozen=True, tag=True):
     reasons: tuple[Reason, ...]
 
 
+class Planned(_Record, frozen=True, tag=True):
+    """A cycle decided: the `records` records behind this one are its plan.
+
+    It read the first `revision` records of the journal, and decided by the policy with this hash and this seed. What it
+    knew of run times stands in the records, too: so it can be decided again, bit for bit.
+    """
+
+    cycle: int
+    revision: int
+    policy: str
+    seed: int
+    records: int
+
+
 class Reserved(_Record, frozen=True, tag=True):
     """A waiting job is promised these grants at `start_us`; no grants: the promise is over.
 
@@ -355,6 +369,7 @@ Decided = (
     | Joined
     | ClassWaits
     | JobWaits
+    | Planned
     | Reserved
     | Started
     | Stopping

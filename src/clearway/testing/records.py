@@ -114,6 +114,7 @@ def every_record() -> list[ev.Record]:
         ev.MachineOrdered(46, NodeId(5), "n1-1", "n1", 99, because(Code.NEEDED, first="train")),
         ev.MachineIdle(47, NodeId(5), idle=False),
         ev.MachineGone(48, NodeId(5), because(Code.IDLE, idle_us=60_000_000)),
+        ev.Planned(49, 3, 44, "0123456789abcdef", 7, 2),
     ]
     return made
 
