@@ -48,6 +48,7 @@ WORKED_OUT = {
 }
 """What is worked out anew from what is kept."""
 STATE_KEPT = {
+    "cycle", "revision",
     "policy", "seed", "view", "jobs", "over", "names", "keys", "gone", "dependents", "nodes", "quiet", "lost", "strays",
     "unhealthy", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders", "machines",
 }  # fmt: skip

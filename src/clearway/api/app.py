@@ -30,7 +30,7 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.desk = desk
-    app.state.follower = Follower(desk.journal.read)
+    app.state.follower = Follower(desk.journal)
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
     for room in (machines, queues, bookings, jobs, outlooks, verbs, logs):

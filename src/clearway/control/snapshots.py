@@ -94,7 +94,9 @@ def loaded(body: bytes, where: str) -> Loaded:
             raise StoreError(f"{where} has version {found}, this one knows {VERSION}")
         with without_collecting():
             snapshot = _read(text, Snapshot)
-            return Loaded(restore(snapshot.world), snapshot.board, snapshot.number)
+            world = restore(snapshot.world)
+            world.state.revision = snapshot.number
+            return Loaded(world, snapshot.board, snapshot.number)
     except (zlib.error, msgspec.MsgspecError, ValueError) as error:
         raise StoreError(f"{where} cannot be understood: {error}") from error
 

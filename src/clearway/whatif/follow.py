@@ -6,21 +6,25 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from clearway.control.snapshots import newest
 from clearway.loop.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
-    from clearway.ports.journal import Entry
+    from clearway.ports.journal import Journal
 
 
 class Follower:
-    """Applies what a journal holds when it is asked, going on from where it was. One question at a time."""
+    """Applies what a journal holds when it is asked, going on from where it was. One question at a time.
 
-    def __init__(self, read: Callable[[int], Iterable[Entry]]) -> None:
-        """Follow the journal of which `read` yields the entries above a number."""
-        self._read = read
-        self._world = World()
+    It begins with the newest snapshot when it is asked for the first time.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        """Follow a journal."""
+        self._journal = journal
+        self._world: World | None = None
         self._last = 0
         self._one_at_a_time = Lock()
 
@@ -28,7 +32,16 @@ class Follower:
     def now(self) -> Iterator[World]:
         """Lend the world as the journal says it is now. It is not to be changed; ask a twin of it."""
         with self._one_at_a_time:
-            for entry in self._read(self._last):
+            if self._world is None:
+                self._world = self._begun()
+            for entry in self._journal.read(self._last):
                 self._world.apply(entry.record)
                 self._last = entry.number
             yield self._world
+
+    def _begun(self) -> World:
+        begin = newest(self._journal)
+        if begin is None:
+            return World()
+        self._last = begin.number
+        return begin.world

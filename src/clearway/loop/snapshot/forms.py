@@ -181,6 +181,7 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     next_job: JobId
     controller_up_us: int = 0
     victim_us: int = 0
+    cycle: int = 0
     queues: tuple[QueueSpec, ...] = ()
     limits: tuple[LimitSpec, ...] = ()
     resources: tuple[str, ...] = ()

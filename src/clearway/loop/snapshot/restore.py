@@ -32,6 +32,7 @@ def restore(kept: f.WorldKept) -> World:
     world = World(kept.policy, kept.seed)
     world.now_us, world.victim_us = kept.now_us, kept.victim_us
     state, view = world.state, world.state.view
+    state.cycle = kept.cycle
     for queue in kept.queues:
         view.set_queue(queue, orders_of(queue.order, kept.policy))
     for limit in kept.limits:

@@ -40,6 +40,7 @@ def take(world: World) -> f.WorldKept:
         next_job=cast("JobId", state.next_job),
         controller_up_us=state.controller_up_us,
         victim_us=world.victim_us,
+        cycle=state.cycle,
         queues=tuple(view.queues.specs.values()),
         limits=tuple(view.queues.limits.values()),
         resources=view.ledger.rows.custom(),
