@@ -109,7 +109,7 @@ class Town:
         self._take_over()
 
     def _life(self, launch: Launch) -> Life:
-        return self.truths[launch.spec.name].life(launch.task.attempt)
+        return self.truths[launch.spec.name.partition("[")[0]].life(launch.task.attempt)
 
     def _take_over(self) -> None:
         found = self.engine.open()
@@ -400,7 +400,8 @@ class Checks:
             assert not entry.held
             assert reasons(self.town.world, entry), f"{entry.spec.name} waits without a reason"
         else:
-            assert entry.held, f"{entry.spec.name} is {entry.state} and holds nothing"
+            array = entry.id in self.town.world.state.arrays
+            assert entry.held or array, f"{entry.spec.name} is {entry.state} and holds nothing"
         if entry.state == State.STOPPING:
             assert entry.intent is not None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from hypothesis import strategies as st
 
+from clearway.model.array import Array
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.job import Checkpoint, Demand, JobSpec, Role, Topology
 from clearway.model.values import SECOND_US
@@ -101,6 +102,7 @@ def specs(draw: st.DrawFn, number: int) -> JobSpec:
         retry_window_us=30 * SECOND_US if draw(st.integers(0, 5)) == 0 else None,
         max_losses=draw(st.sampled_from([0, 10])),
         topology=draw(topologies),
+        array=draw(st.sampled_from([None] * 6 + [Array(((0, 2, 1),)), Array(((1, 7, 2), (9, 9, 1)), 2)])),
         preemptible=draw(st.integers(0, 4)) > 0,
         checkpoint=draw(st.sampled_from([Checkpoint(), Checkpoint(5 * SECOND_US), Checkpoint(on_stop=True)])),
     )

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearway.model.array import Array
 from clearway.model.errors import ClearwayError, InputError, UnknownWordError
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role, Topology
 from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, LATER, ROLE_WORDS, check_keys, read_job
@@ -38,6 +39,7 @@ bandwidth: 10
 resources: {npu: 1}
 colocate: 2
 topology: {require: nvlink, prefer: rack}
+array: 0-99%10
 nodes: {zone: z1}
 inputs: [{name: imagenet, size: 150GB}]
 tolerates: [maintenance]
@@ -129,6 +131,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         tenant="vision",
         labels=(("team", "a"),),
         topology=Topology("nvlink", "rack"),
+        array=Array(((0, 99, 1),), 10),
         pin=Pin("n1", (1, 3)),
     )
 

@@ -104,6 +104,16 @@ SENTENCES: list[tuple[Reason, str]] = [
         "exited with code 1; failed 4 times, which uses up its retries (max_retries 3)",
     ),
     (
+        because(Code.ARRAY, jobs=100, at_once=10),
+        "is an array: its 100 jobs start one by one, as they fit, at most 10 at once",
+    ),
+    (because(Code.ARRAY, jobs=2, at_once=0), "is an array: its 2 jobs start one by one, as they fit"),
+    (because(Code.ARRAY_TURN), "waits behind others of its array, of which a few at a time stand in the line"),
+    (
+        because(Code.INDICES, failed=2, cancelled=1, of=100, named="3, 17"),
+        "of its 100 jobs 2 failed and 1 cancelled (failed: 3, 17)",
+    ),
+    (
         because(Code.RETRIES_USED_UP, tries=2, max_retries=1, limit_us=10 * S),
         "ran for its time limit of 10 s; failed 2 times, which uses up its retries (max_retries 1)",
     ),

@@ -33,6 +33,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         else (_FIRST_MOMENT + timedelta(microseconds=spec.deadline_us)).isoformat(),
         "uses": list(spec.uses),
         "after": list(spec.after),
+        "array": None if spec.array is None else spec.array.text(),
         "retry_on": list(spec.retry_on) or None,
         "labels": dict(spec.labels),
         "checkpoint": _checkpoint(spec.checkpoint),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 import msgspec
 from fastapi import Depends, Request, Response
+from msgspec.structs import replace
 
 from clearway.control import Board
 from clearway.model.errors import NotFoundError, UnknownWordError
+from clearway.model.events import Submitted
 from clearway.model.ids import JobId
+from clearway.model.job import member
 from clearway.observe.timeline import records_of
 
 if TYPE_CHECKING:
@@ -65,6 +69,8 @@ class Desk:
             return JobId(int(ref))
         name = rest if colon and kind == "name" else ref
         found = self.board.named(name)
+        if found is None and (indexed := _INDEXED.fullmatch(ref)):
+            return self._indexed(indexed[1], int(indexed[2]))
         if found is None and _is_number(ref):
             return JobId(int(ref))  # perhaps one that only the journal knows
         if found is None:
@@ -74,15 +80,41 @@ class Desk:
     def row(self, job: JobId) -> JobRow:
         """Return a job's row, from the journal where it is no longer on the board. NotFoundError: there is none."""
         row = self.board.jobs.get(job)
-        return row if row is not None else Board.row_of((e.record for e in self.journal.of_job(job)), job)
+        if row is not None:
+            return row
+        records = [e.record for e in self.journal.of_job(job)]
+        return Board.row_of(records or self._not_let_in(job), job)
 
     def records(self, job: JobId) -> list[Record]:
         """Return a job's records, and those of the classes it waited in, in order."""
-        return records_of(self.journal, job)
+        return records_of(self.journal, job) or self._not_let_in(job)
+
+    def _indexed(self, ref: str, index: int) -> JobId:
+        """Return the job of an array that has an index. NotFoundError: it is no array, or has no such index."""
+        array = self.job_id(ref)
+        progress = self.row(array).progress
+        position = None if progress is None else progress.array.position(index)
+        if progress is None or position is None:
+            told = "is no array" if progress is None else f"has indices {progress.array.text()}"
+            raise NotFoundError(f"there is no job {ref}[{index}]: {ref} {told}")
+        return JobId(array + 1 + position)
+
+    def _not_let_in(self, job: JobId) -> list[Record]:
+        """Return what the journal would say of a job of an array whose turn has not come yet; nothing if it is none."""
+        for row in list(self.board.jobs.values()):
+            if row.progress is not None and not row.over and row.id < job <= row.id + row.progress.array.size:
+                first = next(e.record for e in self.journal.of_job(row.id))
+                if isinstance(first, Submitted):
+                    spec = member(first.spec, job - row.id - 1)
+                    return [replace(first, job=job, spec=spec, after=(), array=row.id, since_us=first.at_us)]
+        return []
 
     def node_name(self, node: int) -> str:
         """Return the name of a node, also of one that is gone."""
         return self.board.node_names.get(node, f"node {node}")  # type: ignore[call-overload,no-any-return]
+
+
+_INDEXED = re.compile(r"(.+)\[([0-9]{1,7})\]")
 
 
 def answer(content: object, status: int = 200) -> Response:

@@ -52,13 +52,18 @@ def jobs(
     state: str | None = None,
     queue: str | None = None,
     name: str | None = None,
+    array: str | None = None,
     everything: bool = False,  # noqa: FBT001, FBT002
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1000,
 ) -> Response:
-    """List jobs, newest first; those that are over only with `everything`, or where `state` asks for them."""
+    """List jobs, newest first; those that are over only with `everything`, or where `state` asks for them.
+
+    An array stands for all its jobs; `array` lists those of one array that are at hand.
+    """
     wanted = _state(state)
+    whose = None if array is None else desk.job_id(array)
     over = everything or wanted is not None
-    fitting = (row for row in _newest_first(desk) if _fits(row, wanted, queue, name, over=over))
+    fitting = (row for row in _newest_first(desk) if row.array == whose and _fits(row, wanted, queue, name, over=over))
     rows = [job_row(desk, row) for row in islice(fitting, limit)]
     return answer({"jobs": rows})
 

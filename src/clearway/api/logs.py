@@ -77,6 +77,9 @@ async def logs(
     which bytes that are no UTF-8 are written as escapes, and where the next piece begins.
     """
     row = await run_in_threadpool(desk.row, job)
+    if row.progress is not None:
+        first = f"{row.name}[{row.progress.array.index(0)}]"
+        raise NotFoundError(f"job {row.id} ({row.name}) is an array: each of its jobs has logs, such as {first}")
     if follow:
         await _check(desk, row, wanted)
         return StreamingResponse(_follow(desk, job, wanted), media_type=BYTES)

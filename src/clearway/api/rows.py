@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from clearway.api.desk import Desk
     from clearway.control import JobRow, NodeRow, QueueRow
+    from clearway.control.rows import Progress
     from clearway.model.fleet import PolicySpec
     from clearway.model.reasons import Reason
 
@@ -47,11 +48,31 @@ def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
         "exit_code": row.exit_code,
         "held_by": row.held_by,
         "promised": iso_or_none(row.promised_us),
+        "array": None if row.progress is None else array_row(row.progress),
+        "array_of": row.array,
+        "index": row.index,
+    }
+
+
+def array_row(progress: Progress) -> dict[str, Any]:
+    """Return how many jobs of an array do what, and the first that failed."""
+    return {
+        "indices": progress.array.text(),
+        "jobs": progress.array.size,
+        "waiting": progress.left,
+        "running": progress.running,
+        "succeeded": progress.succeeded,
+        "failed": progress.failed,
+        "cancelled": progress.cancelled,
+        "failed_indices": list(progress.named),
     }
 
 
 def waits_for(desk: Desk, row: JobRow) -> tuple[Reason, ...]:
-    """Return why a job waits; nothing where it does not."""
+    """Return why a job waits, of an array why one of its jobs does; nothing where it does not."""
+    if row.progress is not None and not row.over:
+        members = (one for one in list(desk.board.jobs.values()) if one.array == row.id and one.state is State.PENDING)
+        row = next(members, row)
     return desk.board.reasons(row) if row.state is State.PENDING else ()
 
 

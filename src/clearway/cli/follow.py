@@ -35,7 +35,9 @@ def follow_to_end(shell: Shell, client: Client, answer: dict[str, Any]) -> int:
     watch = _Watch(shell, answer.get("warnings", ()))
     try:
         with Interrupts() as interrupts:
-            streams.start(client.job(ref))
+            job = client.job(ref)
+            if not job["array"]:  # each job of an array has logs of its own
+                streams.start(job)
             row = _until_over(client, ref, streams, interrupts, watch)
     except ControllerError:
         shell.note(f"lost the controller; the job goes on: clearway up, then clearway wait {answer['id']}")

@@ -42,16 +42,24 @@ _PROMISED = Column("STARTS BY", right=True)
 @click.option("--state", "wanted", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--queue", metavar="NAME", help="Only those of this queue.", shell_complete=complete_queue)
 @click.option("--name", metavar="NAME", help="Only those with this name.")
+@click.option("--array", metavar="JOB", help="The jobs of this array; otherwise it stands for all of them.")
 @click.option(
     "--limit", type=click.IntRange(1), default=MOST_ROWS, show_default=True, help="At most so many, the newest."
 )
 def ps_command(
-    shell: Shell, *, everything: bool, wanted: str | None, queue: str | None, name: str | None, limit: int
+    shell: Shell,
+    *,
+    everything: bool,
+    wanted: str | None,
+    queue: str | None,
+    name: str | None,
+    array: str | None,
+    limit: int,
 ) -> None:
     """List jobs that wait or run; with -a, --state or --name also those that are over."""
     client = shell.client()
     over_too = everything or wanted in STATES[2:] or name is not None
-    rows = client.jobs(state=wanted, queue=queue, name=name, everything=over_too, limit=limit)
+    rows = client.jobs(state=wanted, queue=queue, name=name, array=array, everything=over_too, limit=limit)
     if queue is not None and not rows:
         _check_queue(client, queue)
     if shell.as_json:
@@ -110,9 +118,20 @@ def inner(row: dict[str, Any]) -> str:
 
 def where_or_why(row: dict[str, Any]) -> str:
     """Return where a job runs or ran, or why it waits or ended otherwise than well."""
+    if row.get("array") and row["ended"] is None:
+        reason = f"; {row['reason']['text']}" if row["reason"] else ""
+        return f"{progress(row['array'])}{reason}"
     if row["state"] in ("pending", "failed", "refused", "cancelled") and row["reason"]:
         return str(row["reason"]["text"])
     return placed(row)
+
+
+def progress(array: dict[str, Any]) -> str:
+    """Return how far an array has come: `3 of 10 succeeded, 2 running, 5 waiting`."""
+    parts = [f"{array['succeeded']} of {array['jobs']} succeeded"]
+    return ", ".join(
+        parts + [f"{array[how]} {how}" for how in ("failed", "cancelled", "running", "waiting") if array[how]]
+    )
 
 
 def placed(row: dict[str, Any]) -> str:

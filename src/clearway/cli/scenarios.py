@@ -88,7 +88,7 @@ def _broken(scenario: Scenario) -> list[Breach]:
     from clearway.sim.scenario import LARGER
     from clearway.testing.judge import Breach, breaches, check_expect, same, untold
 
-    names = {name for batch in scenario.batches for name in batch.names}
+    names = {name for batch in scenario.batches for name in batch.all_names()}
     check_expect(scenario.expect, names, larger=any(scenario.raw.get(key) for key in LARGER))
     timeline = _played(scenario)
     refusals = [Breach(line) for line in untold(scenario.raw, timeline)]

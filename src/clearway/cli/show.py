@@ -11,10 +11,11 @@ import click
 from clearway.cli import shown
 from clearway.cli.asks import asked
 from clearway.cli.choices import JOB
-from clearway.cli.ps import inner, placed
+from clearway.cli.ps import draw_jobs, inner, placed, progress
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Cell, Column, draw, pairs, state
 
+MOST_JOBS = 20  # of an array; clearway ps --array shows more
 MOST_WAITS = 10  # the newest; all stand in the document of --json
 
 _ATTEMPTS = (
@@ -40,6 +41,9 @@ def show_command(shell: Shell, job: str) -> None:
     if row["attempts"]:
         click.echo()
         draw(_ATTEMPTS, [_attempt(a) for a in row["attempts"]])
+    if row["array"] and (jobs := shell.client().jobs(array=f"id:{row['id']}", everything=True, limit=MOST_JOBS)):
+        click.echo()
+        draw_jobs(jobs[::-1])
     if row["waits"]:
         click.echo()
         draw(_WAITS, [_wait(w) for w in row["waits"][-MOST_WAITS:]])
@@ -52,6 +56,7 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("why", row["reason"]["text"] if row["reason"] else ""),
         ("expected", shown.expected(row.get("expected")).removeprefix("expected ")),
         ("exit code", _exit_code(row["exit_code"])),
+        ("array", _array(row["array"]) if row["array"] else ""),
         ("ended before", _ends(row["attempts"])),
         ("command", _command(row["command"])),
         ("in", row["command"]["workdir"] if row["command"] else ""),
@@ -70,6 +75,11 @@ def _exit_code(code: int | None) -> str:
     if code is None:
         return ""
     return str(code) if code >= 0 else f"none: {shown.ending(code)}"
+
+
+def _array(array: dict[str, Any]) -> str:
+    failed = f"; failed: {shown.numbers(array['failed_indices'])}" if array["failed_indices"] else ""
+    return f"indices {array['indices']}: {progress(array)}{failed}"
 
 
 def _ends(attempts: list[dict[str, Any]]) -> str:

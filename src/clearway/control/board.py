@@ -9,11 +9,13 @@ from msgspec.structs import replace
 
 from clearway.control.board_kept import BoardKept
 from clearway.control.books import Books
-from clearway.control.rows import JobRow, NodeRow, QueueRow
+from clearway.control.progress import changed_progress
+from clearway.control.rows import JobRow, NodeRow, Progress, QueueRow
 from clearway.control.waiters import Waiters
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model.errors import NotFoundError
+from clearway.model.reasons import Code, because
 from clearway.model.states import State
 
 if TYPE_CHECKING:
@@ -176,7 +178,10 @@ class Board:
         tasks = sum(role.tasks for role in spec.roles)
         self._books.enter(record.job, spec)
         first = (record.job, spec.name, State.PENDING, spec.queue, spec.priority, spec.user)
-        self._put(JobRow(*first, tasks, spec.milli_gpus, record.at_us))
+        row = JobRow(*first, tasks, spec.milli_gpus, record.since_us if record.array else record.at_us)
+        if record.array:
+            row = replace(row, array=record.array, index=spec.index, reasons=(because(Code.ARRAY_TURN),))
+        self._put(row if spec.array is None else replace(row, progress=Progress(spec.array)))
 
     def _fold_task(self, record: ev.TaskStarted | ev.TaskEnded) -> None:
         row = self.jobs.get(record.task.job)
@@ -226,7 +231,9 @@ class Board:
                 again = replace(row, state=State.PENDING, grants=(), ended_us=None)
                 self._put(replace(again, cls=None, reasons=(record.cause,)))
             case ev.Ended():
+                well = row.progress is not None and record.state is State.SUCCEEDED
                 over = replace(row, state=record.state, reason=record.reason, ended_us=record.at_us, promised_us=None)
+                over = replace(over, exit_code=0 if well else row.exit_code)
                 self._books.free_all(record.job)
                 self._put(replace(over, cls=None, reasons=()))
 
@@ -237,10 +244,26 @@ class Board:
         self._books.count(old, row)
         if old is None:
             self._newest[row.name] = row.id
+        if row.array is not None:
+            self._count_in_array(row.array, old, row)
         if row.over and (old is None or not old.over):
-            self._finished.append(row.id)
+            if row.id in self.jobs:
+                self._finished.append(row.id)
             self._forget_oldest()
             self._waiters.resolve(row.id, row)
+
+    def _count_in_array(self, array: JobId, old: JobRow | None, row: JobRow) -> None:
+        """Say of an array what has become of one of its jobs. One that went well is told of no more."""
+        whole = self.jobs.get(array)
+        if whole is not None and whole.progress is not None:
+            whole = replace(whole, progress=changed_progress(whole.progress, old, row))
+            if row.state is State.STARTING and whole.state is State.PENDING:
+                whole = replace(whole, state=State.RUNNING, started_us=row.started_us)
+            if row.state is State.FAILED and whole.exit_code is None:
+                whole = replace(whole, exit_code=row.exit_code)
+            self.jobs[array] = whole
+        if row.state is State.SUCCEEDED:
+            self._forget(row)
 
     def _move(self, old: ClassId | None, new: ClassId | None) -> None:
         """Count a job in its class; the reasons of one that has no jobs any more are forgotten, as the line does."""
@@ -259,7 +282,10 @@ class Board:
             row = self.jobs.get(self._finished.popleft())
             if row is None or not row.over:
                 continue  # run again since, or forgotten at an earlier end
-            del self.jobs[row.id]
-            self._books.forget(row.id)
-            if self._newest.get(row.name) == row.id:
-                del self._newest[row.name]
+            self._forget(row)
+
+    def _forget(self, row: JobRow) -> None:
+        del self.jobs[row.id]
+        self._books.forget(row.id)
+        if self._newest.get(row.name) == row.id:
+            del self._newest[row.name]

@@ -62,6 +62,8 @@ class Books:
 
     def count(self, old: JobRow | None, new: JobRow) -> None:
         """Count a job as what it has become."""
+        if new.progress is not None:
+            return  # of an array each job counts
         if old is not None and (old.state, old.queue) == (new.state, new.queue):
             return
         if old is not None:

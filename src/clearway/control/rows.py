@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from clearway.model.array import Array
 from clearway.model.events import Grant
 from clearway.model.fleet import NodeSpec, QueueSpec
 from clearway.model.ids import ClassId, JobId, NodeId
@@ -21,12 +22,30 @@ in bytes, others counts.
 """
 
 
+class Progress(msgspec.Struct, frozen=True):
+    """An array's jobs by what they do; all others have not been let in yet. `named` are indices that failed."""
+
+    array: Array
+    waiting: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    named: tuple[int, ...] = ()
+
+    @property
+    def left(self) -> int:
+        """How many wait, in the line or outside of it."""
+        return self.array.size - self.running - self.succeeded - self.failed - self.cancelled
+
+
 class JobRow(msgspec.Struct, frozen=True):
     """A job as it stands. Times in microseconds; `started_us`, `grants` and `exit_code` are of the last attempt.
 
     It waits for `reasons`, or, where `cls` is a number, for that class's (`Board.reasons` knows both). `reason` is
     why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended. `held_by`:
-    who has it held back. `promised_us`: when a waiting job is promised to start.
+    who has it held back. `promised_us`: when a waiting job is promised to start. `array` and `index`: which job of which
+    array it is. `progress`: it is an array, which runs from its first start on.
     """
 
     id: JobId
@@ -48,6 +67,9 @@ class JobRow(msgspec.Struct, frozen=True):
     reason: Reason | None = None
     held_by: str | None = None
     promised_us: int | None = None
+    array: JobId | None = None
+    index: int | None = None
+    progress: Progress | None = None
 
     @property
     def over(self) -> bool:

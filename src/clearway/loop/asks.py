@@ -78,6 +78,10 @@ def _of_flow(world: World, ask: _OfFlow) -> None:
 
 
 def _of_job(world: World, ask: _OfJob) -> None:
+    find(world, ask.job)  # one of an array is let in, if its turn has not come yet
+    if ask.job in world.state.arrays and not isinstance(ask, asks.Cancel):
+        _of_array(world, ask)
+        return
     match ask:
         case asks.Cancel():
             _cancel(world, ask)
@@ -93,6 +97,30 @@ def _of_job(world: World, ask: _OfJob) -> None:
             verbs.requeue(world, ask)
         case asks.Change():
             verbs.change(world, ask)
+
+
+def _of_array(world: World, ask: _OfJob) -> None:
+    """Do to an array, and to each of its jobs to which it can be done, what was asked; at least one must be able to."""
+    done = 0
+    if isinstance(ask, asks.Hold):
+        verbs.hold(world, ask)
+        done = 1
+    elif isinstance(ask, asks.Release) and world.jobs[ask.job].holder is not None:
+        verbs.release(world, ask)
+        done = 1
+    elif isinstance(ask, asks.Change):
+        verbs.change(world, ask)
+        done = 1
+    for job in list(world.state.arrays[ask.job].live):
+        try:
+            _of_job(world, replace(ask, job=job))
+        except ConflictError as error:
+            if not done:
+                refused = error
+        else:
+            done += 1
+    if not done:
+        raise refused
 
 
 def _next(world: World) -> JobId:
@@ -118,11 +146,12 @@ def _number(world: World, specs: tuple[JobSpec, ...]) -> tuple[tuple[JobId, ...]
     ids: list[JobId] = []
     new: dict[JobId, JobSpec] = {}
     keys: dict[str, tuple[JobId, JobSpec]] = {}
+    following = _next(world)
     for spec in specs:
         _check(world, spec)
         job = _known(spec, world.state.keys) or _known(spec, keys)
         if job is None:
-            job = JobId(world.state.next_job + len(new))
+            job, following = following, JobId(following + 1 + (0 if spec.array is None else spec.array.size))
             new[job] = spec
             if spec.idempotency_key:
                 keys[spec.idempotency_key] = (job, spec)

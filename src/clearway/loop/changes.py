@@ -20,6 +20,8 @@ def _hold_asked(state: WorldState, record: ev.HoldAsked) -> None:
     entry = state.jobs[record.job]
     entry.holder = record.by
     state.ready.pop(record.job, None)
+    if entry.array is not None:
+        state.arrays[entry.array].in_line.discard(record.job)
     _out_of_line(state, entry, record.at_us)
 
 

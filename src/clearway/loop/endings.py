@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from clearway.loop import retries, verbs
+from clearway.loop import arrays, retries, verbs
 from clearway.loop.entry import OWN_FAILURES
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -69,10 +69,8 @@ def conclude(world: World, entry: JobEntry) -> None:
 
 def cancel(world: World, entry: JobEntry, cause: Reason) -> None:
     """Let a job end as cancelled, unless it is being stopped for good already."""
-    if entry.state == State.PENDING:
-        finish(world, entry, State.CANCELLED, cause)
-    elif not retries.for_good(entry):
-        world.stop(entry, End.CANCELLED, cause)
+    if not retries.for_good(entry):
+        end(world, entry, State.CANCELLED, End.CANCELLED, cause)
 
 
 def finish(world: World, entry: JobEntry, state: State, reason: Reason | None) -> None:
@@ -82,13 +80,15 @@ def finish(world: World, entry: JobEntry, state: State, reason: Reason | None) -
         entry, state, reason = over.popleft()
         if entry.id not in world.jobs:  # it waited for several that ended now
             continue
-        waiting = world.state.waiting_for(entry.id)
+        waiting, array = world.state.waiting_for(entry.id), entry.array
         world.emit(ev.Ended(world.now_us, entry.id, state, reason))
         if state == State.SUCCEEDED:
             _wait_on(world, waiting)
         else:
             cause = because(Code.DEPENDENCY, job=entry.spec.name, state=state.value)
             over += [(other, State.FAILED, cause) for other in waiting]
+        if array is not None and array in world.jobs and (how := arrays.outcome(world, world.jobs[array])) is not None:
+            over.append((world.jobs[array], *how))
 
 
 def _wait_on(world: World, waiting: list[JobEntry]) -> None:
@@ -133,8 +133,9 @@ def due(world: World, timer: Timer) -> None:
     elif timer.due == Due.DEADLINE:
         _stop_or_end(world, entry, because(Code.DEADLINE, deadline_us=entry.spec.deadline_us or 0))
     elif timer.due == Due.START_DEADLINE:
-        if entry.attempt == 0:
-            finish(world, entry, State.FAILED, because(Code.START_DEADLINE, limit_us=entry.spec.start_deadline_us or 0))
+        if entry.attempt == 0 and entry.state == State.PENDING:
+            cause = because(Code.START_DEADLINE, limit_us=entry.spec.start_deadline_us or 0)
+            end(world, entry, State.FAILED, End.TIMED_OUT, cause)
     elif timer.due == Due.RETRY_WINDOW and entry.state == State.PENDING and entry.attempt == timer.attempt:
         finish(world, entry, State.FAILED, because(Code.RETRY_WINDOW, window_us=entry.spec.retry_window_us or 0))
 
@@ -149,7 +150,21 @@ def _time_limit(world: World, entry: JobEntry, timer: Timer) -> None:
 
 def _stop_or_end(world: World, entry: JobEntry, cause: Reason) -> None:
     """Let a job end as failed for good; one that is being stopped to be tried again is not tried again."""
-    if entry.state == State.PENDING:
-        finish(world, entry, State.FAILED, cause)
-    elif not retries.for_good(entry):
-        world.stop(entry, End.TIMED_OUT, cause)
+    if not retries.for_good(entry):
+        end(world, entry, State.FAILED, End.TIMED_OUT, cause)
+
+
+def end(world: World, entry: JobEntry, state: State, how: End, cause: Reason) -> None:
+    """Have a job end for good: at once if it waits, else when it has stopped; of an array all that is left."""
+    if entry.id in world.state.arrays:
+        live = [world.jobs[job] for job in world.state.arrays[entry.id].live]
+        world.emit(ev.Stopping(world.now_us, entry.id, 0, how, cause))
+        for one in live:
+            if not retries.for_good(one):
+                end(world, one, state, how, cause)
+        if not live:
+            finish(world, entry, state, cause)
+    elif entry.state == State.PENDING:
+        finish(world, entry, state, cause)
+    else:
+        world.stop(entry, how, cause)

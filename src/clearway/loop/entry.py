@@ -22,7 +22,7 @@ class JobEntry:
     """A job that is not over, or one that just ended. Changed only by applying records."""
 
     __slots__ = (
-        "after", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "floor",
+        "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "floor",
         "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
         "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us",
         "spec", "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
@@ -33,6 +33,7 @@ class JobEntry:
         """Begin pending."""
         self.id, self.spec, self.submitted_us = number, spec, submitted_us
         self.after: set[JobId] = set(after)
+        self.array: JobId | None = None  # the array that it is a job of
         self.state = State.PENDING
         self.attempt = 0
         self.retries = 0

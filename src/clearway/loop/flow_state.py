@@ -64,7 +64,7 @@ class Flows:
     def job_ended(self, entry: JobEntry) -> None:
         """Take in that a job is over: its workflow goes on from there; what did not succeed can be run again."""
         part = self.parts.get(entry.id)
-        if entry.state != State.SUCCEEDED:
+        if entry.state != State.SUCCEEDED and entry.spec.array is None and entry.array is None:
             self.again[entry.id] = entry
             if part is None:
                 self._loose[entry.id] = None

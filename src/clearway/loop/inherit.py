@@ -29,6 +29,8 @@ def inherit(state: WorldState, job: JobId, now_us: int) -> None:
         elif entry.id in state.view.running:
             state.view.reprioritise(entry.id, state.priority(entry))
         changed += sorted(entry.after, reverse=True)
+        if entry.id in state.arrays:
+            changed += state.arrays[entry.id].live
 
 
 def outranked(state: WorldState, entry: JobEntry) -> list[JobId]:
@@ -52,6 +54,8 @@ def heir_of(state: WorldState, entry: JobEntry) -> tuple[int, str]:
     heirs = [other.heir for other in state.waiting_for(entry.id)]
     if entry.spec.uses and (first := state.lenders.first(entry)) is not None:
         heirs.append(state.jobs[first].heir)
+    if entry.array is not None and (array := state.jobs[entry.array]).heir[0] > array.spec.priority:
+        heirs.append(array.heir)
     best = max(heirs, key=lambda heir: heir[0], default=(entry.spec.priority, ""))
     if entry.floor is not None and entry.floor[0] > best[0]:
         best = entry.floor

@@ -11,7 +11,7 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import changes, flow_changes, machine_changes
+from clearway.loop import arrays, changes, flow_changes, machine_changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -50,6 +50,7 @@ class WorldState:
         self.keys: dict[str, tuple[JobId, JobSpec]] = {}
         self.gone = Gone()
         self.dependents: dict[JobId, list[JobId]] = {}
+        self.arrays: dict[JobId, arrays.Track] = {}
         self.nodes: dict[str, NodeId] = {}
         self.quiet: dict[NodeId, int] = {}
         self.lost: set[NodeId] = set()
@@ -122,8 +123,8 @@ class WorldState:
     def _submitted(self, record: ev.Submitted) -> None:
         entry = JobEntry(record.job, record.spec, record.at_us, ())
         self.jobs[record.job] = entry
-        self.next_job = record.job + 1
-        self.names[record.spec.name] = record.job
+        self.next_job = max(self.next_job, record.job + 1)
+        arrays.submitted(self, entry, record)
         if record.spec.idempotency_key:
             self.keys[record.spec.idempotency_key] = (record.job, record.spec)
         for job in record.after:
@@ -355,6 +356,7 @@ class WorldState:
         if record.attempt != entry.attempt + 1:
             raise LedgerError(f"job {entry.id}: attempt {record.attempt} follows {entry.attempt}")
         self.leave_line(entry)
+        arrays.started(self, entry)
         self._move(entry, State.STARTING)
         entry.begin(record.attempt, record.grants, record.at_us)
         entry.reasons = ()
@@ -374,7 +376,7 @@ class WorldState:
 
     def _stopping(self, record: ev.Stopping) -> None:
         entry = self.jobs[record.job]
-        if entry.state != State.STOPPING:
+        if entry.state not in (State.STOPPING, State.PENDING):  # an array may be stopped before anything of it runs
             self._move(entry, State.STOPPING)
         entry.intent = record
         if record.end == End.PREEMPTED:
@@ -448,7 +450,9 @@ class WorldState:
             self.view.promises_changed = True
         self.over[record.job] = record.state
         self.flows.job_ended(entry)
-        self.gone.add(entry, self.names, self.keys)
+        arrays.ended(self, entry)
+        if entry.array is None:
+            self.gone.add(entry, self.names, self.keys)
         self.timers.prune(len(self.jobs), self._may_be_due)
         self.ready.pop(record.job, None)
         for upstream in sorted(entry.after):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clearway.loop import arrays
 from clearway.loop.retries import waits_again
 from clearway.model import asks
 from clearway.model import events as ev
@@ -34,7 +35,10 @@ def find(world: World, job: JobId) -> JobEntry | None:
     """Return a job that is not over, None for one that is; NotFoundError if there never was one."""
     entry = world.jobs.get(job)
     if entry is None and job not in world.state.over:
-        raise NotFoundError(f"there is no job {job}")
+        array = arrays.of_member(world.state, job)
+        if array is None:
+            raise NotFoundError(f"there is no job {job}")
+        return arrays.enter(world, job, array)
     return entry
 
 
@@ -56,6 +60,8 @@ def outside_reasons(world: World, entry: JobEntry) -> tuple[Reason, ...]:
     elif entry.not_before_us > world.now_us:
         until, tries, most = entry.not_before_us, entry.retries, entry.spec.max_retries
         found.append(because(Code.RETRY_DELAY, until_us=until, tries=tries, max_retries=most))
+    elif entry.spec.array is not None and not found:
+        found.append(arrays.reason(entry.spec.array))
     return tuple(found)
 
 
@@ -113,7 +119,7 @@ def change(world: World, ask: asks.Change) -> None:
         spec = CHANGES[word](spec, ask)
     if spec.queue not in world.queues:
         raise InputError("queue", spec.queue, "a queue that exists", f"job {spec.name}")
-    if spec.queue != entry.spec.queue and entry.state != State.PENDING:
+    if spec.queue != entry.spec.queue and entry.state != State.PENDING and spec.array is None:
         raise ConflictError(f"job {ask.job} is {entry.state}: only a job that waits can go to another queue")
     if spec != entry.spec:
         world.emit(ev.Changed(world.now_us, ask.job, spec, ask.by))

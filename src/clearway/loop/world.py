@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import asks, bookings, endings, flows, machines, reports, verbs
+from clearway.loop import arrays, asks, bookings, endings, flows, machines, reports, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.planned import planned
 from clearway.loop.state import WorldState
@@ -219,6 +219,9 @@ class World:
         flows.go_on(self)
         self._settle()
         self.decide()
+        while any(arrays.may_follow(self.state, number) for number in self.state.arrays):  # those that waited started
+            self._settle()
+            self.decide()
         if self.state.view.types:
             machines.see_to(self)
 
@@ -243,6 +246,8 @@ class World:
     def _settle(self) -> None:
         """Put every job that may start from now on into the line, and say why others wait."""
         state = self.state
+        if state.arrays:
+            arrays.let_in(self)
         while state.ready:
             ready, state.ready = state.ready, {}
             for job in ready:
@@ -253,7 +258,7 @@ class World:
     def _join(self, entry: JobEntry) -> None:
         if entry.not_before_us > self.now_us or entry.after or entry.cls is not None:
             return
-        if entry.holder is not None:
+        if entry.holder is not None or entry.spec.array is not None:
             verbs.say_why(self, entry)
             return
         self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))

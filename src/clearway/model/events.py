@@ -44,11 +44,17 @@ class _Record(msgspec.Struct, frozen=True, tag=True):
 
 
 class Submitted(_Record, frozen=True, tag=True):
-    """A job entered. `after` are the jobs that its dependency names were bound to."""
+    """A job entered. `after` are the jobs that its dependency names were bound to.
+
+    A job of an array says which (`array`), and that it was submitted with it (`since_us`). An array's jobs have the
+    numbers that follow its own.
+    """
 
     job: JobId
     spec: JobSpec
     after: tuple[JobId, ...] = ()
+    array: JobId = JobId(0)
+    since_us: int = 0
 
 
 class Refused(_Record, frozen=True, tag=True):

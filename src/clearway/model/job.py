@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from clearway.model.array import Array
 from clearway.model.values import SECOND_US
 
 WHOLE = 1000
@@ -87,8 +88,8 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """All the words of a job, read and checked. SPEC's words with units added; None means not said.
 
-    What only a workflow gives: `input` is the JSON text that it is handed, `skip_code` the exit code (0: none) by which
-    it says that it had nothing to do.
+    `array`: it is an entry that stands for many; `index`: it is one of those. What only a workflow gives: `input` is
+    the JSON text that it is handed, `skip_code` the exit code (0: none) by which it says that it had nothing to do.
     """
 
     name: str
@@ -123,6 +124,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     topology: Topology = Topology()
     input: str = ""
     skip_code: int = 0
+    array: Array | None = None
+    index: int | None = None
 
     @property
     def estimate_us(self) -> int | None:
@@ -135,3 +138,14 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     def milli_gpus(self) -> int:
         """Device time of all its tasks together, in milli-GPU."""
         return sum(r.tasks * r.demand.milli_gpus for r in self.roles)
+
+
+def member(spec: JobSpec, position: int) -> JobSpec:
+    """Return the job at a position of an array. What counts for the array as a whole stays with the array."""
+    if spec.array is None:
+        raise ValueError(f"{spec.name} is no array")
+    index = spec.array.index(position)
+    return msgspec.structs.replace(
+        spec, name=f"{spec.name}[{index}]", array=None, index=index, after=(), idempotency_key="",
+        start_deadline_us=None, on_deadline="report",
+    )  # fmt: skip

@@ -24,6 +24,8 @@ class Code(StrEnum):
     NO_VICTIM = "no-victim"
     CLEARING = "clearing"
     HELD = "held"
+    ARRAY = "array"
+    ARRAY_TURN = "array-turn"
     BOOKED = "booked"
     ORDERED = "ordered"
     MACHINE_LIMIT = "machine-limit"
@@ -54,6 +56,7 @@ class Code(StrEnum):
     LOSSES_USED_UP = "losses-used-up"
     RETRY_WINDOW = "retry-window"
     DEPENDENCY = "dependency"
+    INDICES = "indices"
     BAD_VALUE = "bad-value"
     # why a step or a workflow ended as it did
     STEP_FAILED = "step-failed"

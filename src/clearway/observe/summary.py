@@ -184,9 +184,13 @@ class Summary:
     def _submitted(self, r: ev.Submitted | Reopened) -> None:
         if self._first_us is None:
             self._first_us = self._now_us = r.at_us
+        if r.spec.array is not None:
+            return  # its jobs count, and it is none itself
         wants = any(x.demand.milli_gpus or x.demand.one_device for x in r.spec.roles)
         turns = tuple(x.demand.colocate > 0 for x in r.spec.roles)
-        self._jobs[r.job] = _Live(r.at_us, wants, self._busy_of.get(r.spec.name, WHOLE), turns)
+        since_us = r.since_us if isinstance(r, ev.Submitted) and r.array else r.at_us
+        busy = self._busy_of.get(r.spec.name, WHOLE)
+        self._jobs[r.job] = _Live(since_us, wants, busy, turns)
 
     def _started(self, r: ev.Started) -> None:
         job = self._jobs[r.job]
@@ -211,7 +215,9 @@ class Summary:
         self.preemptions += r.end is End.PREEMPTED
 
     def _job_ended(self, r: ev.Ended) -> None:
-        job = self._jobs.pop(r.job)
+        job = self._jobs.pop(r.job, None)
+        if job is None:
+            return
         self._leave_line(job)
         jct_us = r.at_us - job.submitted_us
         self._jct.add(jct_us / SECOND_US)
@@ -246,7 +252,9 @@ class Summary:
         line.short = short
 
     def _job_waits(self, r: ev.JobWaits) -> None:
-        job = self._jobs[r.job]
+        job = self._jobs.get(r.job)
+        if job is None:
+            return
         self._leave_line(job)
         job.short = job.wants_gpus and _lacks_capacity(r.reasons)
         self._short += job.short

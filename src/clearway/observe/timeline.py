@@ -188,9 +188,10 @@ class Timeline:
     # --- one method per kind of record ---
 
     def _submitted(self, r: ev.Submitted) -> None:
-        track = self._jobs[r.job] = JobTrack(r.job, r.spec.name, r.spec, r.at_us)
-        track.wait(r.at_us, ())
-        self._event(r.at_us, "submitted", job=track.name)
+        since_us = r.since_us if r.array else r.at_us
+        track = self._jobs[r.job] = JobTrack(r.job, r.spec.name, r.spec, since_us, array=r.array or None)
+        track.wait(since_us, (because(Code.ARRAY_TURN),) if r.array else ())
+        self._event(since_us, "submitted", job=track.name)
 
     def _refused(self, r: ev.Refused) -> None:
         self._jobs[r.job] = JobTrack(r.job, r.name, None, r.at_us, State.REFUSED, r.at_us, r.reason)
@@ -209,6 +210,8 @@ class Timeline:
         track = self._jobs[r.job]
         track.go_on(r.at_us)
         track.state = State.RUNNING
+        if track.array is not None and track.array in self._jobs:
+            self._jobs[track.array].state = State.RUNNING
         self._live[r.job] = track
         track.attempts.append(AttemptTrack(r.attempt, r.at_us, [TaskTrack(g, r.at_us) for g in r.grants]))
         self._event(r.at_us, "started", job=track.name, attempt=r.attempt, cause=self._text(r.cause))

@@ -71,6 +71,8 @@ class JobTrack:
     waits: list[WaitTrack] = field(default_factory=list)
     promises: list[tuple[int, Reason | None]] = field(default_factory=list)
     """From when on it has which reservation, as a reason; None: none."""
+    array: JobId | None = None
+    """The array that it is a job of."""
 
     def wait(self, at_us: int, source: Reasons | ClassId) -> None:
         """Wait for this reason from now on."""

@@ -259,6 +259,15 @@ def _held(f: Facts) -> str:
     return f"is held back by {f.name('by')}" if f.reason.get("by") else "is held back until it is released"
 
 
+def _array(f: Facts) -> str:
+    most = f", at most {f.number('at_once')} at once" if f.number("at_once") else ""
+    return f"is an array: its {f.number('jobs')} jobs start one by one, as they fit{most}"
+
+
+def _array_turn(_: Facts) -> str:
+    return "waits behind others of its array, of which a few at a time stand in the line"
+
+
 def _booked(f: Facts) -> str:
     times = f" from {f.time('from_us')} to {f.time('to_us')}" if f.has("to_us") else ""
     return f"has room only where booking {f.name('booking')} keeps it for others{times}"
@@ -437,6 +446,12 @@ def _dependency(f: Facts) -> str:
     return f"needs {f.name('job')} to succeed, which is {f.name('state', 'over')}"
 
 
+def _indices(f: Facts) -> str:
+    found = [f"{f.number(how)} {how}" for how in ("failed", "cancelled") if f.number(how)]
+    named = f" (failed: {f.name('named')})" if f.reason.get("named") else ""
+    return f"of its {f.number('of')} jobs {' and '.join(found)}{named}"
+
+
 def _bad_value(f: Facts) -> str:
     return f"{f.name('field')}: {f.name('value')} is refused: {f.name('rule')}"
 
@@ -461,6 +476,8 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.NOT_NEEDED: _not_needed,
     Code.BOOT_TIMEOUT: _boot_timeout,
     Code.ORDER_FAILED: _order_failed,
+    Code.ARRAY: _array,
+    Code.ARRAY_TURN: _array_turn,
     Code.INHERITED: _inherited,
     Code.GROWN: _grown,
     Code.PREEMPTED: _preempted,
@@ -480,6 +497,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.LOSSES_USED_UP: _losses_used_up,
     Code.RETRY_WINDOW: _retry_window,
     Code.DEPENDENCY: _dependency,
+    Code.INDICES: _indices,
     Code.BAD_VALUE: _bad_value,
     **flow_words.SENTENCES,
 }

@@ -69,11 +69,17 @@ class Client:
         queue: str | None = None,
         name: str | None = None,
         *,
+        array: str | None = None,
         everything: bool = False,
         limit: int = 1000,
     ) -> list[Row]:
-        """Return jobs, newest first: those that are not over, and with `everything` those that are."""
-        query = {"state": state, "queue": queue, "name": name, "everything": everything, "limit": limit}
+        """Return jobs, newest first: those that are not over, and with `everything` those that are.
+
+        An array stands for all its jobs; `array` asks for those of one.
+        """
+        query = {
+            "state": state, "queue": queue, "name": name, "array": array, "everything": everything, "limit": limit,
+        }  # fmt: skip
         return self._list(self._transport.call("GET", "jobs", query), "jobs")
 
     def job(self, ref: str) -> Row:

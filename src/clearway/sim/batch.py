@@ -69,6 +69,14 @@ class Batch(msgspec.Struct, frozen=True, eq=False):
             what, truth = read(self.context.queues.edition(at_us))
             yield Arrival(at_us, _named(what, name), truth)
 
+    def all_names(self) -> Iterator[str]:
+        """Yield the names of its jobs, and of the jobs of its arrays."""
+        what = self._read(self.context.queues.edition(self.first_us)).what
+        array = what.array if isinstance(what, JobSpec) else None
+        yield from self.names
+        if array is not None:
+            yield from (f"{name}[{array.index(i)}]" for name in self.names for i in range(array.size))
+
     def check(self) -> None:
         """Raise UnknownWordError or NotYetError for a word that refuses the whole file."""
         self._read(self.context.queues.edition(self.first_us))

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from clearway.model.asks import Cancel, Refuse, Submit
 from clearway.model.errors import ClearwayError, InputError, LedgerError
-from clearway.model.events import AttemptEnded, Ended, Stopping
+from clearway.model.events import AttemptEnded, Ended, Stopping, Submitted
+from clearway.model.ids import JobId
+from clearway.model.job import member
 from clearway.model.reasons import Code, because
 from clearway.model.states import End
 from clearway.ports.engine import TaskIsGone
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from clearway.loop.world import Step, World
     from clearway.model.asks import Ask
     from clearway.model.events import Record
-    from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
     from clearway.ports.engine import Report
@@ -153,6 +154,7 @@ class Driver:
         step = self._step(inputs)
         for (what, truth), answer in zip(entering, step.answers[answered:], strict=True):
             self._entered(what, truth, answer)
+        self._tell_engine(step.records)
         for ask, answer in zip(inputs, step.answers[:answered], strict=False):
             if isinstance(answer, ClearwayError):
                 self.refused.append((self.clock.now_us(), f"{type(ask).__name__}: {answer}"))
@@ -172,13 +174,14 @@ class Driver:
             self._last_us = now_us
             self._sink(step.records)
             self.listen(step.records)
-            self._tell_engine(step.records)
         return step
 
     def _tell_engine(self, records: Sequence[Record]) -> None:
         """Let the engine know which jobs are over, and which attempts are taken for lost."""
         for record in records:
             match record:
+                case Submitted(job=job, array=array) if array:
+                    self.engine.know_alike(job, array)
                 case Ended(job=job):
                     self.engine.forget(job)
                 case (
@@ -218,6 +221,8 @@ class Driver:
         for spec, job in zip(what.specs, answer, strict=True):
             self.engine.know(job, truth)
             self._tell_entered(spec.name, job, truth)
+            for position in range(spec.array.size if spec.array else 0):
+                self._tell_entered(member(spec, position).name, JobId(job + 1 + position), truth)
             if truth.cancel_after_us is not None:
                 at_us = self.clock.now_us() + truth.cancel_after_us
                 self._cancels.push(at_us, 0, self._cancel, _Due(job))

@@ -71,6 +71,11 @@ class SimEngine:
         """Learn what really happens to a job from its next attempt on."""
         self._truths[job] = truth
 
+    def know_alike(self, job: JobId, other: JobId) -> None:
+        """Learn that to a job happens what happens to another."""
+        if other in self._truths:
+            self.know(job, self._truths[other])
+
     def forget(self, job: JobId) -> None:
         """Drop what is known of a job that is over."""
         if not self.keeps:

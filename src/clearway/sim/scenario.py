@@ -199,7 +199,7 @@ class _Reader:
         owners: set[str],
     ) -> None:
         """Refuse an event about a node or job that is not in the file; jobs that come later may be of any name."""
-        here, jobs = {n.name for n in nodes}, {n for batch in batches for n in batch.names}
+        here, jobs = {n.name for n in nodes}, {n for batch in batches for n in batch.all_names()}
         for event in events:
             match event:
                 case NodesJoin(nodes=new):

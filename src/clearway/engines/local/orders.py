@@ -56,7 +56,7 @@ def contract(launch: Launch, devices: Sequence[str] = ()) -> dict[str, str]:
         "CLEARWAY_JOB": str(task.job),
         "CLEARWAY_ATTEMPT": str(task.attempt),
         "CLEARWAY_ROLE": launch.spec.roles[task.role].name,
-        "CLEARWAY_INDEX": str(task.index),
+        "CLEARWAY_INDEX": str(task.index if launch.spec.index is None else launch.spec.index),
         "RANK": str(launch.rank),
         "WORLD_SIZE": str(launch.world_size),
         "MASTER_ADDR": "127.0.0.1",

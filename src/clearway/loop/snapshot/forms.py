@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from clearway.loop.snapshot.arrays import ArrayKept
 from clearway.loop.snapshot.flows import FlowsKept
 from clearway.loop.snapshot.machines import MachinesKept
 from clearway.model.events import Grant, Stopping, TaskRef
@@ -51,6 +52,7 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     waiting_since_us: int = 0
     floor: tuple[int, str] | None = None
     result: str = ""
+    array: JobId | None = None
     after: tuple[JobId, ...] = ()
     held: tuple[Grant, ...] = ()
     up: tuple[TaskKey, ...] = ()
@@ -207,3 +209,4 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     asked: AskedKept = AskedKept()
     copies: tuple[CopiesKept, ...] = ()
     machines: MachinesKept = MachinesKept()
+    arrays: tuple[ArrayKept, ...] = ()

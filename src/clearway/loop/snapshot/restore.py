@@ -12,6 +12,7 @@ from clearway.core.profile import Expected
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running
 from clearway.loop.entry import JobEntry
+from clearway.loop.snapshot.arrays import restore_arrays
 from clearway.loop.snapshot.flows import restore_flows
 from clearway.loop.snapshot.forms import PLAIN, JobKept
 from clearway.loop.snapshot.machines import restore_machines
@@ -80,6 +81,7 @@ def _nodes(state: WorldState, kept: f.WorldKept) -> None:
 def _jobs(state: WorldState, kept: f.WorldKept) -> None:
     for job in kept.jobs:
         state.jobs[job.id] = _entry(job)
+    restore_arrays(state, kept.arrays)
     state.next_job = kept.next_job
     state.controller_up_us = kept.controller_up_us
     state.dependents = {job: list(others) for job, others in kept.dependents}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from clearway.loop.snapshot import forms as f
+from clearway.loop.snapshot.arrays import take_arrays
 from clearway.loop.snapshot.flows import take_flows
 from clearway.loop.snapshot.machines import take_machines
 
@@ -65,6 +66,7 @@ def take(world: World) -> f.WorldKept:
         again=tuple(_job(entry) for entry in state.flows.again.values()),
         asked=f.AskedKept(*view.ledger.asked.taken()),
         machines=take_machines(state),
+        arrays=take_arrays(state),
         copies=tuple(_copies(cast("NodeId", n), c.taken()) for n, c in view.ledger.shelves.on.items()),
     )
 

@@ -74,6 +74,7 @@ class Fold:
         self._waiting = 0
         self._expected: dict[str, _Expected] = {}
         self._jobs: dict[JobId, _Live] = {}
+        self._arrays: dict[JobId, _Expected] = {}
         self._nodes: dict[NodeId, int] = {}
         self._away: set[NodeId] = set()
         self._grants: dict[GrantKey, tuple[Grant, int, str]] = {}
@@ -126,10 +127,14 @@ class Fold:
         spec = r.spec
         per_task = self._per_task(spec)
         milli = sum(role.tasks * each for role, each in zip(spec.roles, per_task, strict=True))
-        known = self._expected.pop(spec.name, _Expected())
+        if spec.array is not None:  # its jobs count, and it is none itself
+            self._arrays[r.job] = self._expected.pop(spec.name, _Expected())
+            return
+        known = self._arrays[r.array] if r.array in self._arrays else self._expected.pop(spec.name, _Expected())
         self.queues.setdefault(spec.queue, len(self.queues))
         turns = tuple(self.by_gpu and role.demand.colocate > 0 for role in spec.roles)
-        self._jobs[r.job] = _Live(known, spec.name, spec.queue, per_task, turns, milli, r.at_us, self._at.crowd_us)
+        since_us = r.since_us or r.at_us
+        self._jobs[r.job] = _Live(known, spec.name, spec.queue, per_task, turns, milli, since_us, self._at.crowd_us)
         self._ask(spec.queue, milli)
         self._wait(1)
 
@@ -168,6 +173,8 @@ class Fold:
         self._wait(1)
 
     def _ended(self, r: ev.Ended) -> None:
+        if self._arrays.pop(r.job, None) is not None:
+            return
         job = self._jobs.pop(r.job)
         self._short.leave(r.job)
         self._ask(job.queue, -job.milli)
@@ -214,7 +221,7 @@ class Fold:
         self._short.class_waits(r.cls, r.reasons)
 
     def _job_waits(self, r: ev.JobWaits) -> None:
-        if self._jobs[r.job].milli:
+        if r.job in self._jobs and self._jobs[r.job].milli:
             self._short.job_waits(r.job, r.reasons)
 
     # --- nodes ---

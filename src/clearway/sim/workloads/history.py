@@ -76,8 +76,8 @@ class History:
         """Yield the jobs that are over, in order of their submits, the first submit at 0."""
         for record in self._records():
             if isinstance(record, ev.Submitted):
-                life = self._lives[record.job]
-                if life.end is not None:
+                life = self._lives.get(record.job)
+                if life is not None and life.end is not None:
                     yield self._arrival(record, life)
 
     def _arrival(self, record: ev.Submitted, life: _Life) -> Arrival:
@@ -85,7 +85,7 @@ class History:
         spec = record.spec
         if spec.deadline_us is not None:
             spec = msgspec.structs.replace(spec, deadline_us=max(0, spec.deadline_us - begin_us))
-        return Arrival(record.at_us - begin_us, spec, _truth(life))
+        return Arrival((record.since_us or record.at_us) - begin_us, spec, _truth(life))
 
     def _take(self, record: Record) -> None:
         match record:
@@ -97,7 +97,7 @@ class History:
                 self._queues[queue.name] = queue
             case ev.LimitChanged(limit=limit):
                 self._limits[limit.name] = limit
-            case ev.Submitted(at_us=at_us, job=job):
+            case ev.Submitted(at_us=at_us, job=job) if record.spec.array is None:  # of an array each job is told of
                 self.begin_us = at_us if self.begin_us is None else self.begin_us
                 self._lives[job] = _Life(at_us)
             case ev.TaskEnded(task=task, exit_code=code) if task.job in self._lives:

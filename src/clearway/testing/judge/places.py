@@ -206,9 +206,7 @@ def _together(w: World, name: str, tasks: list[Held]) -> Iterator[str]:
     """Check what an attempt holds at one moment: not too many tasks, one on a node, inside one domain."""
     words = w.words(name)
     near = (words.get("topology") or {}).get("require")
-    most = {r["name"]: r.get("tasks", 1) for r in words.get("roles") or []} or {
-        None: words.get("tasks", words.get("array", 1))
-    }
+    most = {r["name"]: r.get("tasks", 1) for r in words.get("roles") or []} or {None: words.get("tasks", 1)}
     for t in sorted({h.begin for h in tasks if h.end > h.begin}):
         now = [h for h in tasks if h.begin <= t < h.end]
         for role, n in most.items():

@@ -37,6 +37,7 @@ _JOB_EVENTS = ("cancel", "suspend", "resume", "hold", "release", "requeue", "cha
 _TEXTS = frozenset({"reason", "text", "cause", "code", "skipped"})
 _LARGER = ("workflows", "schedules", "machines", "services", "searches")
 SHOWN_DIFFERENCES = 5
+_BARE = re.compile(r"[^#\[]*")
 
 
 def same(scenario: Raw, run: Run, seed: int = 1) -> list[str]:
@@ -125,15 +126,15 @@ def _rename(variant: Raw, rng: random.Random) -> dict[str, str]:
 
 
 def _namer(new: dict[str, str], items: list[Raw], first: int) -> Callable[[str], str]:
-    """Map a name, also one of a `count` and one with an attempt behind it, to its new one."""
+    """Map a name, also one of a `count` and one with an index or an attempt behind it, to its new one."""
     full = dict(new)
     for x in items:
         for i in range(x.get("count") or 0):
             full[f"{x['name']}-{i + first}"] = f"{new[x['name']]}-{i + first}"
 
     def name(old: str) -> str:
-        base, mark, tail = old.partition("#")
-        return full.get(base, base) + mark + tail
+        base = _BARE.match(old)[0]  # type: ignore[index]  # it matches any text
+        return full.get(base, base) + old[len(base) :]
 
     return name
 
