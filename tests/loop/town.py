@@ -201,6 +201,10 @@ class Town:
         """Let a long time pass."""
         self.go_on(self.clock.now_us() + for_s * SECOND_US)
 
+    def _may_stand_still(self, job: JobId) -> bool:
+        entry = self.world.jobs[job]
+        return entry.spec.array is None and entry.state in (State.STARTING, State.RUNNING)
+
     def _happen(self, what: Happening) -> None:
         names = list(self.room.nodes)
         name = names[what.number % len(names)] if names else ""
@@ -219,7 +223,7 @@ class Town:
                 self.turn(Drain(name, what.kind == "drain"))
             case "cancel" if job is not None:
                 self.turn(Cancel(job))
-            case "suspend" if job is not None and self.world.jobs[job].state in (State.STARTING, State.RUNNING):
+            case "suspend" if job is not None and self._may_stand_still(job):
                 self.turn(Suspend(job))
             case "resume" if job is not None and self.world.jobs[job].state == State.SUSPENDED:
                 self.turn(Resume(job))
@@ -302,7 +306,7 @@ class Checks:
             assert record.attempt == self.attempts[record.job]
             self.open[record.job] = record.attempt
             assert record.cause.code
-        elif isinstance(record, ev.Stopping):
+        elif isinstance(record, ev.Stopping) and record.attempt:  # an array that is stopped has none itself
             assert self.open[record.job] == record.attempt
             assert record.cause.code
             if record.end == End.PREEMPTED:

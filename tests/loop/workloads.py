@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clearway.model.array import Array
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
@@ -145,4 +146,12 @@ def workloads(most_jobs: int = 10, most_happenings: int = 8) -> st.SearchStrateg
         limits=st.just(LIMITS),
         happenings=st.lists(happenings, max_size=most_happenings).map(tuple),
         doubled=st.sampled_from([0, 0, 500]),
-    )
+    ).map(_no_arrays_in_turns)
+
+
+def _no_arrays_in_turns(workload: Workload) -> Workload:
+    """Nothing in this town really saves its work: three jobs that are alike would take turns for ever."""
+    if workload.policy.time_slice_us is None:
+        return workload
+    single = [one._replace(spec=replace(one.spec, array=None)) for one in workload.arrivals]
+    return workload._replace(arrivals=tuple(single))

@@ -262,8 +262,8 @@ class Board:
             if row.state is State.FAILED and whole.exit_code is None:
                 whole = replace(whole, exit_code=row.exit_code)
             self.jobs[array] = whole
-        if row.state is State.SUCCEEDED:
-            self._forget(row)
+            if row.state is State.SUCCEEDED:
+                self._forget(row)
 
     def _move(self, old: ClassId | None, new: ClassId | None) -> None:
         """Count a job in its class; the reasons of one that has no jobs any more are forgotten, as the line does."""
