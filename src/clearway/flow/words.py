@@ -224,6 +224,8 @@ class _Layout:
             if key not in JOB_WORDS and key not in self._extra and key != "pin":
                 raise UnknownWordError.of(key, {*JOB_WORDS, *STEP_WORDS}, f"step {name:.60}")
         queue = words.get("queue", "default")
+        if words.get("array") is not None:
+            raise InputError("array", words["array"], "no array: a step has `each`", f"step {name:.60}")
         job = read_job(words, self._defaults(queue if isinstance(queue, str) else ""), self._extra)
         return msgspec.structs.replace(job, skip_code=SKIPS_ITSELF)
 
