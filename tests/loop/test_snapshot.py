@@ -60,7 +60,7 @@ VIEW_WORKED_OUT = {
 }  # fmt: skip
 LEDGER_KEPT = {"rows", "specs", "open", "drained", "sick", "holdings", "shelves", "asked"}
 LEDGER_WORKED_OUT = {
-    "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
+    "any_links", "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
     "dev_room", "held_share", "held_room", "changed", "cut", "gained", "shrunk", "grants", "fleet_revision",
     "turns", "proportional",
     "on_node", "_needs", "fragments", "booting",

@@ -86,6 +86,9 @@ def _wish(state: WorldState, record: ev.Record) -> None:
 APPLY: dict[type, Callable[[Any, Any], None]] = {
     ev.HoldAsked: _hold_asked,
     ev.ReleaseAsked: _release_asked,
+    ev.CancelAsked: _wish,
+    ev.SuspendAsked: _wish,
+    ev.ResumeAsked: _wish,
     ev.RequeueAsked: _wish,
     ev.Changed: _changed,
     ev.Booked: _booked,

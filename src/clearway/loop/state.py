@@ -149,9 +149,6 @@ class WorldState:
     def _refused(self, record: ev.Refused) -> None:
         self.next_job = record.job + 1
 
-    def _wish(self, record: Record) -> None:
-        """Change nothing: what follows from a wish is recorded beside it."""
-
     def _queue_changed(self, record: ev.QueueChanged) -> None:
         self.view.set_queue(record.queue, orders_of(record.queue.order, self.policy))
         self.view.changed_limits.update(self.view.queues.specs)
@@ -493,9 +490,6 @@ class WorldState:
         ev.AttemptEnded: _attempt_ended,
         ev.Requeued: _requeued,
         ev.Ended: _ended,
-        ev.CancelAsked: _wish,
-        ev.SuspendAsked: _wish,
-        ev.ResumeAsked: _wish,
         **changes.APPLY,
         **flow_changes.APPLY,
         **machine_changes.APPLY,
