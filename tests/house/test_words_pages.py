@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.flow.rules import RULES
+from clearway.flow.schedule_words import SCHEDULE_WORDS
+from clearway.flow.search_words import SEARCH_WORDS
 from clearway.flow.words import FLOW_WORDS, STEP_WORDS
 from clearway.model.machine_words import LIMIT_WORDS, NODE_WORDS, POLICY_WORDS, QUEUE_WORDS
 from clearway.model.type_words import TYPE_WORDS
@@ -55,6 +57,8 @@ def explained(text: str) -> list[str]:
         ("scenario.md", "Jobs", [*TRUTH_WORDS, *ENTRY_WORDS]),
         ("scenario.md", "Workflows", STEP_TRUTH_WORDS),
         ("workflows.md", "The workflow", FLOW_WORDS),
+        ("schedules.md", "Words", SCHEDULE_WORDS),
+        ("searches.md", "Searches", SEARCH_WORDS),
         ("workflows.md", "Steps", [*STEP_WORDS, *RULES]),
     ],
 )

@@ -13,17 +13,20 @@ from clearway.core.line import Line, WaitClass
 from clearway.core.memory import Memory
 from clearway.core.queues import Queues
 from clearway.core.view import Running
+from clearway.flow.search import SearchTrack
 from clearway.flow.track import FlowTrack, Instance, StepTrack
 from clearway.loop.entry import JobEntry
 from clearway.loop.past import MOST_NAMES, NAMES_KEPT_US
+from clearway.loop.schedule_state import RunTrack, ScheduleTrack
 from clearway.loop.snapshot import WorldKept, restore, take
 from clearway.loop.snapshot.flows import FlowKept, InstanceKept, StepKept
 from clearway.loop.snapshot.forms import JobKept
+from clearway.loop.snapshot.schedules import RunKept, ScheduleKept, SearchKept
 from clearway.loop.world import World
 from clearway.model.asks import Book, Hold, SetLimit, SetQueue
 from clearway.model.errors import ConflictError, InputError
 from clearway.model.fleet import BookingSpec, LimitSpec, QueueSpec
-from clearway.model.flow import FlowSpec
+from clearway.model.flow import Dimension, FlowSpec, SearchSpec
 from clearway.model.ids import FlowId
 from clearway.model.job import Demand, JobSpec, Role
 from clearway.model.values import SECOND_US
@@ -128,8 +131,15 @@ def test_every_attribute_is_kept_or_worked_out_anew() -> None:
     assert set(StepTrack.__slots__) == set(StepKept.__struct_fields__) - {"name"} | {"spec"}
     assert set(Instance.__slots__) == set(InstanceKept.__struct_fields__) - {"item"}
     assert vars(FlowTrack(FlowId(1), FlowSpec("f", ()), 0)).keys() == set(FlowKept.__struct_fields__) | {"graph"}
-    flows = {"tracks", "names", "next", "parts", "stirred", "again", "_loose", "_over"}
+    flows = {"tracks", "names", "next", "parts", "stirred", "again", "_loose", "_over", "schedules", "searches"}
     assert vars(state.flows).keys() == flows
+    assert set(ScheduleTrack.__slots__) == set(ScheduleKept.__struct_fields__)
+    assert set(RunTrack.__slots__) == set(RunKept.__struct_fields__)
+    schedules = {"tracks", "offset_us", "fires_from_us", "stirred", "next"}
+    assert vars(state.flows.schedules).keys() == schedules | {"_numbers", "_of_job", "_of_flow"}
+    assert vars(state.flows.searches).keys() == {"tracks", "stirred"} | {"_of_job"}
+    spec = SearchSpec("X", 1, JobSpec("X"), (Dimension("x", ("1",)),))
+    assert vars(SearchTrack(spec)).keys() == set(SearchKept.__struct_fields__) | {"points"}
     for what, kept in KEPT.items():
         made = what(1, 1) if what is Memory else what()
         attributes = set(what.__slots__) if what is Copies else set(vars(made))

@@ -158,6 +158,24 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (because(Code.NOT_A_FOLLOWER, name="deploy"), "chose deploy, which is no step that comes directly after it"),
     (because(Code.SKIPPED_ITSELF, exit_code=99), "had nothing to do (it exited with code 99)"),
+    (
+        because(Code.PREVIOUS_RUN, run="S@1", success=1),
+        "waits for the run S@1 of its schedule to succeed",
+    ),
+    (because(Code.PREVIOUS_RUN, run="S@1", success=0), "waits for the run S@1 of its schedule to be over"),
+    (because(Code.OVERLAP, run="S@1", state="running"), "overlap: the run S@1 is still running"),
+    (
+        because(Code.CLOCK_CHANGE, timezone="Europe/Berlin"),
+        "the clocks of Europe/Berlin leave out this hour (dst: skip)",
+    ),
+    (
+        because(Code.EVERY_POINT, points=6, completed=5, trials=10),
+        "every point of the space was tried (6): 5 of 10 trials completed",
+    ),
+    (
+        because(Code.TRIALS_FAILED, failed=11, max_failed=10),
+        "11 trials failed, more than it allows (max_failed 10)",
+    ),
     (because(Code.FLOW_OVER), "its workflow was stopped before it began"),
     (because(Code.BOOKED, booking="demo"), "has room only where booking demo keeps it for others"),
     (

@@ -179,7 +179,7 @@ def test_a_bad_value_outside_of_jobs_refuses_the_file(text: str, said: str) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "schedules: [{name: S}]", "services: [{name: S}]", "searches: [{name: X}]",
+        "services: [{name: S}]",
         "load: [{service: S}]",
         "policy: {order: [learned, fifo]}",
         "policy: {estimate: forecast}",

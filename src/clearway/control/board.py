@@ -157,6 +157,9 @@ class Board:
                 ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Planned()
                 | fe.FlowBegan() | fe.FlowRerun() | fe.StepBegan() | fe.PartEntered() | fe.LoopEnded() | fe.StepEnded()
                 | fe.FlowStopping() | fe.FlowEnded()
+                | fe.ClockSet() | fe.ScheduleSet() | fe.ScheduleRemoved() | fe.SchedulePaused() | fe.Ticked()
+                | fe.TicksMissed() | fe.RunFreed()
+                | fe.SearchBegan() | fe.TrialEntered() | fe.SearchStopping() | fe.SearchEnded()
                 | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()
             ):  # fmt: skip
                 pass  # wishes and plans: what comes of them follows as records of its own

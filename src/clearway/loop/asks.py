@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clearway.loop import bookings, flows, verbs
+from clearway.loop import bookings, flows, schedules, searches, verbs
 from clearway.loop.endings import cancel, finish
 from clearway.loop.retries import for_good
 from clearway.loop.verbs import find
@@ -49,7 +49,11 @@ def answer(world: World, ask: Ask) -> object:
             _drain(world, ask)
         case asks.ControllerUp():
             raise NotFoundError("ControllerUp is taken by the world itself")
-        case asks.CancelFlow() | asks.RerunFlow() | asks.Rerun():
+        case (
+            asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
+            | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
+            | asks.SubmitSearch() | asks.CancelSearch()
+        ):  # fmt: skip
             _of_flow(world, ask)
         case _:
             _of_job(world, ask)
@@ -63,7 +67,11 @@ def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
         world.emit(ev.MachineTypeChanged(world.now_us, ask.kind))
 
 
-_OfFlow = asks.CancelFlow | asks.RerunFlow | asks.Rerun
+_OfFlow = (
+    asks.CancelFlow | asks.RerunFlow | asks.Rerun
+    | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
+    | asks.SubmitSearch | asks.CancelSearch
+)  # fmt: skip
 _OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | asks.Requeue | asks.Change
 
 
@@ -75,6 +83,18 @@ def _of_flow(world: World, ask: _OfFlow) -> None:
             flows.rerun(world, ask)
         case asks.Rerun():
             flows.rerun_job(world, ask)
+        case asks.SetClock():
+            schedules.set_clock(world, ask)
+        case asks.SetSchedule():
+            schedules.set_schedule(world, ask)
+        case asks.PauseSchedule():
+            schedules.pause(world, ask)
+        case asks.RemoveSchedule():
+            schedules.remove(world, ask)
+        case asks.SubmitSearch():
+            searches.submit(world, ask)
+        case asks.CancelSearch():
+            searches.cancel(world, ask)
 
 
 def _of_job(world: World, ask: _OfJob) -> None:

@@ -22,7 +22,8 @@ class JobEntry:
     """A job that is not over, or one that just ended. Changed only by applying records."""
 
     __slots__ = (
-        "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us", "floor",
+        "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
+        "floor", "gate",
         "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
         "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us",
         "spec", "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
@@ -44,6 +45,7 @@ class JobEntry:
         self.holder: str | None = None
         self.heir: tuple[int, str] = (spec.priority, spec.name)
         self.floor: tuple[int, str] | None = None
+        self.gate = ""
         self.attained = self.kept_us = self.served_us = 0
         self.waiting_since_us = submitted_us
         self.first_started_us: int | None = None

@@ -80,8 +80,68 @@ def _reopened(state: WorldState, record: fe.Reopened) -> None:
     entry.waiting_since_us = record.at_us
     entry.after, entry.reasons, entry.result = set(), (), ""
     state.names[record.spec.name] = record.job
+    state.flows.schedules.job_is(record.job, None)
     inherit(state, record.job, record.at_us)
     state.ready[record.job] = None
+
+
+def _clock_set(state: WorldState, record: fe.ClockSet) -> None:
+    state.flows.schedules.clock_set(record.at_us, record.offset_us)
+
+
+def _schedule_set(state: WorldState, record: fe.ScheduleSet) -> None:
+    state.flows.schedules.add(record.spec, record.at_us)
+
+
+def _schedule_removed(state: WorldState, record: fe.ScheduleRemoved) -> None:
+    del state.flows.schedules.tracks[record.name]
+
+
+def _schedule_paused(state: WorldState, record: fe.SchedulePaused) -> None:
+    track = state.flows.schedules.tracks[record.name]
+    track.paused = record.paused
+    track.seen_us = max(track.seen_us, record.at_us + state.flows.schedules.offset_us - 1)
+    state.flows.schedules.stirred[record.name] = None
+
+
+def _ticked(state: WorldState, record: fe.Ticked) -> None:
+    state.flows.schedules.ticked(record)
+    if record.job is not None:
+        state.jobs[record.job].gate = record.gate
+    if record.flow is not None:
+        state.flows.tracks[record.flow].gate = record.gate
+
+
+def _ticks_missed(state: WorldState, record: fe.TicksMissed) -> None:
+    track = state.flows.schedules.tracks[record.schedule]
+    track.seen_us = max(track.seen_us, record.until_us)
+
+
+def _run_freed(state: WorldState, record: fe.RunFreed) -> None:
+    run = state.flows.schedules.tracks[record.schedule].runs[record.run]
+    run.gate = ""
+    if run.job is not None and run.job in state.jobs:
+        state.jobs[run.job].gate = ""
+        state.ready[run.job] = None
+    if run.flow is not None and run.flow in state.flows.tracks:
+        state.flows.tracks[run.flow].gate = ""
+        state.flows.stirred[run.flow] = None
+
+
+def _search_began(state: WorldState, record: fe.SearchBegan) -> None:
+    state.flows.searches.began(record)
+
+
+def _trial_entered(state: WorldState, record: fe.TrialEntered) -> None:
+    state.flows.searches.entered(record)
+
+
+def _search_stopping(state: WorldState, record: fe.SearchStopping) -> None:
+    state.flows.searches.stopping(record)
+
+
+def _search_ended(state: WorldState, record: fe.SearchEnded) -> None:
+    state.flows.searches.ended(record)
 
 
 APPLY: dict[type, Callable[[Any, Any], None]] = {
@@ -94,4 +154,15 @@ APPLY: dict[type, Callable[[Any, Any], None]] = {
     fe.FlowStopping: _flow_stopping,
     fe.FlowEnded: _flow_ended,
     fe.Reopened: _reopened,
+    fe.ClockSet: _clock_set,
+    fe.ScheduleSet: _schedule_set,
+    fe.ScheduleRemoved: _schedule_removed,
+    fe.SchedulePaused: _schedule_paused,
+    fe.Ticked: _ticked,
+    fe.TicksMissed: _ticks_missed,
+    fe.RunFreed: _run_freed,
+    fe.SearchBegan: _search_began,
+    fe.TrialEntered: _trial_entered,
+    fe.SearchStopping: _search_stopping,
+    fe.SearchEnded: _search_ended,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.loop.schedule_state import Schedules
+from clearway.loop.search_state import Searches
 from clearway.model.states import State
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Flows:
         self.tracks: dict[FlowId, FlowTrack] = {}
         self.names: dict[str, FlowId] = {}
         self.next = 1
+        self.schedules = Schedules()
+        self.searches = Searches()
         self.parts: dict[JobId, Part] = {}
         self.stirred: dict[FlowId, None] = {}
         """Workflows of which something has changed since they were looked at."""
@@ -54,6 +58,10 @@ class Flows:
         part = self.parts.get(job)
         return None if part is None else self.tracks.get(part.flow)
 
+    def needs_success(self, job: JobId) -> bool:
+        """Return whether a run of a schedule waits for the one before it to succeed, not only to be over."""
+        return self.schedules.needs_success(job)
+
     def add(self, track: FlowTrack) -> None:
         """Take in a workflow."""
         self.tracks[track.id] = track
@@ -71,6 +79,8 @@ class Flows:
                 if len(self._loose) > KEPT:
                     oldest = next(iter(self._loose))
                     del self._loose[oldest], self.again[oldest]
+        self.schedules.job_is(entry.id, entry.state)
+        self.searches.job_is(entry.id, entry.state)
         if part is not None:
             self.tracks[part.flow].job_ended(part.step, part.item, entry.state, entry.result)
             self.stirred[part.flow] = None
@@ -82,6 +92,7 @@ class Flows:
 
     def flow_ended(self, flow: FlowId) -> None:
         """Take in that a run is over; one that succeeded is forgotten but for its name."""
+        self.schedules.flow_is(flow, self.tracks[flow].state)
         if self.tracks[flow].state == State.SUCCEEDED:
             self._forget(flow)
             return
@@ -92,6 +103,7 @@ class Flows:
     def flow_again(self, flow: FlowId) -> None:
         """Take in that a workflow runs again."""
         self._over.pop(flow, None)
+        self.schedules.flow_is(flow, None)
         self.stirred[flow] = None
 
     def _forget(self, flow: FlowId) -> None:

@@ -67,14 +67,15 @@ def cancel(world: World, ask: asks.CancelFlow) -> None:
     track = _known(world, ask.flow)
     if track is None or track.state is not None or _cancelled(track):
         return
-    _stop(world, track, State.CANCELLED, because(Code.CANCELLED, by=ask.by))
+    stop(world, track, State.CANCELLED, because(Code.CANCELLED, by=ask.by))
 
 
 def _cancelled(track: FlowTrack) -> bool:
     return track.stopping is not None and track.stopping.state == State.CANCELLED
 
 
-def _stop(world: World, track: FlowTrack, state: State, reason: Reason) -> None:
+def stop(world: World, track: FlowTrack, state: State, reason: Reason) -> None:
+    """Have no step of a run start any more, and stop those that run."""
     world.emit(fe.FlowStopping(world.now_us, track.id, state, reason))
     for job in track.live_jobs():
         endings.cancel(world, world.jobs[job], reason)
@@ -153,4 +154,4 @@ def limit_due(world: World, timer: Timer) -> None:
     if track is None or track.run != timer.attempt or track.state is not None or track.stopping is not None:
         return
     if track.left:
-        _stop(world, track, State.FAILED, because(Code.TIME_LIMIT, limit_us=track.spec.time_limit_us or 0))
+        stop(world, track, State.FAILED, because(Code.TIME_LIMIT, limit_us=track.spec.time_limit_us or 0))

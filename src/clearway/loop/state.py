@@ -277,6 +277,7 @@ class WorldState:
 
     def _controller_started(self, record: ev.ControllerStarted) -> None:
         self.controller_up_us = record.at_us
+        self.flows.schedules.clock_set(record.at_us, self.flows.schedules.offset_us)
         self._time_leases()
 
     # --- tasks ---------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class Due(IntEnum):
     BOOKING = 8
     FLOW_LIMIT = 9
     MACHINE = 10
+    SCHEDULE = 11
 
 
 OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW})

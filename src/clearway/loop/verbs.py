@@ -54,6 +54,8 @@ def outside_reasons(world: World, entry: JobEntry) -> tuple[Reason, ...]:
     found = []
     if entry.holder is not None:
         found.append(because(Code.HELD, by=entry.holder))
+    if entry.gate:
+        found.append(because(Code.PREVIOUS_RUN, run=entry.gate, success=int(world.state.flows.needs_success(entry.id))))
     if entry.after:
         names = ", ".join(world.jobs[job].spec.name for job in sorted(entry.after) if job in world.jobs)
         found.append(because(Code.AFTER, jobs=names))

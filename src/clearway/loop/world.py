@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import arrays, asks, bookings, endings, flows, machines, reports, verbs
+from clearway.loop import arrays, asks, bookings, endings, flows, machines, reports, schedules, searches, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.planned import planned
 from clearway.loop.state import WorldState
@@ -217,6 +217,11 @@ class World:
 
     def _go_on(self) -> None:
         flows.go_on(self)
+        if self.state.flows.searches.stirred:
+            searches.go_on(self)
+        if self.state.flows.schedules.stirred:
+            schedules.go_on(self)
+            flows.go_on(self)
         self._settle()
         self.decide()
         while any(arrays.may_follow(self.state, number) for number in self.state.arrays):  # those that waited started
@@ -240,6 +245,8 @@ class World:
                 self.ledger.gained.update(kept.places)  # those that it is for may start there from now on
         elif timer.due == Due.FLOW_LIMIT:
             flows.limit_due(self, timer)
+        elif timer.due == Due.SCHEDULE:
+            self.state.flows.schedules.due(timer.number)
         else:
             endings.due(self, timer)
 
@@ -258,7 +265,7 @@ class World:
     def _join(self, entry: JobEntry) -> None:
         if entry.not_before_us > self.now_us or entry.after or entry.cls is not None:
             return
-        if entry.holder is not None or entry.spec.array is not None:
+        if entry.holder is not None or entry.gate or entry.spec.array is not None:
             verbs.say_why(self, entry)
             return
         self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, PolicySpec, QueueSpec
-from clearway.model.flow import FlowSpec
+from clearway.model.flow import FlowSpec, ScheduleSpec, SearchSpec
 from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -72,6 +72,44 @@ class RerunFlow(msgspec.Struct, frozen=True):
     flow: FlowId
     spec: FlowSpec | None = None
     by: str = ""
+
+
+class SubmitSearch(msgspec.Struct, frozen=True):
+    """Enter a search. Answer: None."""
+
+    spec: SearchSpec
+
+
+class CancelSearch(msgspec.Struct, frozen=True):
+    """End a search with all its trials; one that is over stays as it is. Answer: None."""
+
+    name: str
+    by: str = ""
+
+
+class SetClock(msgspec.Struct, frozen=True):
+    """Learn how far the wall clock is ahead of the driver's clock. Answer: None."""
+
+    offset_us: int
+
+
+class SetSchedule(msgspec.Struct, frozen=True):
+    """Create or change a schedule. Answer: None."""
+
+    spec: ScheduleSpec
+
+
+class PauseSchedule(msgspec.Struct, frozen=True):
+    """Have a schedule let its ticks pass (`paused`), or fire again. Answer: None."""
+
+    name: str
+    paused: bool = True
+
+
+class RemoveSchedule(msgspec.Struct, frozen=True):
+    """Have a schedule no longer tick; its runs go on. Answer: None."""
+
+    name: str
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -196,4 +234,5 @@ Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow
+    | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch | CancelSearch
 )  # fmt: skip

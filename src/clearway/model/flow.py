@@ -67,3 +67,50 @@ class FlowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     steps: tuple[StepSpec, ...]
     time_limit_us: int | None = None
     on_error: StepSpec | None = None
+
+
+class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A job or a workflow that runs again and again. Its ticks are moments of the wall clock in a time zone.
+
+    `skipped` (run, skip) and `repeated` (first, both) say what becomes of a fixed local time in the hours that a clock
+    change leaves out or repeats. Ticks outside `from_us` to `to_us` (wall clock, both included) do not exist.
+    """
+
+    name: str
+    cron: str
+    timezone: str = "UTC"
+    job: JobSpec | None = None
+    flow: FlowSpec | None = None
+    from_us: int | None = None
+    to_us: int | None = None
+    catchup: str = "none"
+    overlap: str = "skip"
+    after_previous: bool = False
+    skipped: str = "run"
+    repeated: str = "first"
+
+
+class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One dimension of a search: `values` (JSON), or whole numbers or (`real`) any numbers from `low` to `high`."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    low: float = 0
+    high: float = 0
+    real: bool = False
+
+
+class SearchSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A search for good values: `trials` completed trials are wanted, at most `parallel` of them at a time.
+
+    More than `max_failed` trials that do not succeed end it.
+    """
+
+    name: str
+    trials: int
+    job: JobSpec
+    space: tuple[Dimension, ...]
+    parallel: int = 1
+    sampler: str = "random"
+    seed: int = 0
+    max_failed: int = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clearway.model.flow import FlowSpec
+from clearway.model.flow import FlowSpec, ScheduleSpec, SearchSpec
 from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -93,6 +93,93 @@ class Reopened(_Record, frozen=True, tag=True):
     spec: JobSpec
 
 
+class ClockSet(_Record, frozen=True, tag=True):
+    """The wall clock is so far ahead of the driver's clock from now on."""
+
+    offset_us: int
+
+
+class ScheduleSet(_Record, frozen=True, tag=True):
+    """A schedule is as it says from now on."""
+
+    spec: ScheduleSpec
+
+
+class ScheduleRemoved(_Record, frozen=True, tag=True):
+    """A schedule has no ticks any more; its runs go on."""
+
+    name: str
+
+
+class SchedulePaused(_Record, frozen=True, tag=True):
+    """A schedule lets its ticks pass (`paused`), or no longer."""
+
+    name: str
+    paused: bool
+
+
+class Ticked(_Record, frozen=True, tag=True):
+    """A tick (wall clock) was taken, once for ever: it got the job or workflow of the name `run`, or was `skipped`.
+
+    `gate`: the run that this one waits for.
+    """
+
+    schedule: str
+    tick_us: int
+    run: str = ""
+    job: JobId | None = None
+    flow: FlowId | None = None
+    gate: str = ""
+    skipped: Reason | None = None
+
+
+class TicksMissed(_Record, frozen=True, tag=True):
+    """Ticks up to a moment (wall clock), at which nothing could fire, are dropped."""
+
+    schedule: str
+    until_us: int
+
+
+class RunFreed(_Record, frozen=True, tag=True):
+    """A run of a schedule no longer waits for an earlier one."""
+
+    schedule: str
+    run: str
+
+
+class SearchBegan(_Record, frozen=True, tag=True):
+    """A search begins."""
+
+    spec: SearchSpec
+
+
+class TrialEntered(_Record, frozen=True, tag=True):
+    """A job is trial `number` of a search, at this point (JSON); `place` numbers it in a space that can be counted."""
+
+    search: str
+    number: int
+    point: str
+    place: int
+    job: JobId
+
+
+class SearchStopping(_Record, frozen=True, tag=True):
+    """No trial of a search enters any more: a person cancelled it."""
+
+    search: str
+    reason: Reason
+
+
+class SearchEnded(_Record, frozen=True, tag=True):
+    """A search is over, with all its trials."""
+
+    search: str
+    state: State
+    reason: Reason | None = None
+
+
 FlowRecord = (
     FlowBegan | FlowRerun | StepBegan | PartEntered | LoopEnded | StepEnded | FlowStopping | FlowEnded | Reopened
-)
+    | ClockSet | ScheduleSet | ScheduleRemoved | SchedulePaused | Ticked | TicksMissed | RunFreed
+    | SearchBegan | TrialEntered | SearchStopping | SearchEnded
+)  # fmt: skip

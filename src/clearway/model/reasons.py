@@ -68,6 +68,13 @@ class Code(StrEnum):
     NOT_A_FOLLOWER = "not-a-follower"
     SKIPPED_ITSELF = "skipped-itself"
     FLOW_OVER = "flow-over"
+    # why a run of a schedule waits, or a tick has none
+    PREVIOUS_RUN = "previous-run"
+    OVERLAP = "overlap"
+    CLOCK_CHANGE = "clock-change"
+    # why a search ended as it did
+    EVERY_POINT = "every-point"
+    TRIALS_FAILED = "trials-failed"
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):

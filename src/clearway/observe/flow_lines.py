@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.flow.json_text import value_of
+from clearway.flow.ticks import shown
 from clearway.flow.track import ALONE, FlowTrack
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
@@ -32,12 +33,18 @@ class Run(NamedTuple):
 class FlowLines:
     """A fold over records."""
 
-    def __init__(self, at: Callable[[int], Any], worded: Callable[[Reason], Any]) -> None:
-        """`at` shows a moment, `worded` a reason."""
-        self._at, self._worded = at, worded
+    def __init__(
+        self, at: Callable[[int], Any], worded: Callable[[Reason], Any], state_of: Callable[[JobId], str]
+    ) -> None:
+        """`at` shows a moment, `worded` a reason, `state_of` the state of a job."""
+        self._at, self._worded, self._state_of = at, worded, state_of
+        self._searches: dict[str, list[fe.TrialEntered]] = {}
+        self._search_ends: dict[str, fe.SearchEnded] = {}
         self._tracks: dict[FlowId, FlowTrack] = {}
         self._runs: dict[FlowId, list[Run]] = {}
         self._parts: dict[JobId, tuple[FlowTrack, str, int]] = {}
+        self._ticks: dict[str, list[fe.Ticked]] = {}
+        self._gated: dict[str, FlowTrack] = {}
         self._results: dict[JobId, str] = {}
 
     def apply(self, record: Record) -> None:
@@ -66,6 +73,19 @@ class FlowLines:
 
     def _apply_step(self, record: Record) -> None:
         match record:
+            case fe.SearchBegan(spec=spec):
+                self._searches[spec.name] = []
+                self._search_ends.pop(spec.name, None)
+            case fe.TrialEntered():
+                self._searches[record.search].append(record)
+            case fe.SearchEnded():
+                self._search_ends[record.search] = record
+            case fe.ScheduleSet(spec=spec):
+                self._ticks.setdefault(spec.name, [])
+            case fe.Ticked():
+                self._ticked(record)
+            case fe.RunFreed(run=run) if run in self._gated:
+                self._gated.pop(run).gate = ""
             case fe.StepBegan(flow=flow, step=step, input=text, items=items):
                 self._tracks[flow].step_began(step, text, items)
             case fe.LoopEnded():
@@ -76,6 +96,45 @@ class FlowLines:
                 self._tracks[record.flow].stop(record)
             case _:
                 pass
+
+    def _ticked(self, record: fe.Ticked) -> None:
+        self._ticks[record.schedule].append(record)
+        if record.flow is not None and record.gate:
+            self._gated[record.run] = self._tracks[record.flow]
+            self._tracks[record.flow].gate = record.gate
+
+    def searches(self) -> dict[str, Any]:
+        """Return the entry of each search by name."""
+        return {name: self._search(name, trials) for name, trials in self._searches.items()}
+
+    def _search(self, name: str, trials: list[fe.TrialEntered]) -> dict[str, Any]:
+        end = self._search_ends.get(name)
+        return {
+            "state": "running" if end is None else str(end.state),
+            "ended": None if end is None else self._at(end.at_us),
+            "reason": end and end.reason and self._worded(end.reason),
+            "trials": [
+                {
+                    "number": trial.number,
+                    "point": value_of(trial.point),
+                    "job": f"{name}.{trial.number}",
+                    "state": self._state_of(trial.job),
+                }
+                for trial in trials
+            ],
+        }
+
+    def schedules(self) -> dict[str, Any]:
+        """Return the ticks of each schedule that got a run or were skipped."""
+        return {name: [self._tick(record) for record in ticks] for name, ticks in self._ticks.items()}
+
+    def _tick(self, record: fe.Ticked) -> dict[str, Any]:
+        return {
+            "tick": shown(record.tick_us),
+            "at": self._at(record.at_us),
+            "run": record.run or None,
+            "skipped": self._worded(record.skipped)["text"] if record.skipped else None,
+        }
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of each workflow by name; a later one of the same name carries its number."""
@@ -95,7 +154,7 @@ class FlowLines:
                 steps[step.spec.name] = self._step(step)
                 steps.update(self._instances(step))
         return {
-            "state": "running" if track.state is None else str(track.state),
+            "state": ("pending" if track.gate else "running") if track.state is None else str(track.state),
             "submitted": self._at(runs[0].from_us),
             "ended": None if last.to_us is None else self._at(last.to_us),
             "reason": track.reason and self._worded(track.reason),

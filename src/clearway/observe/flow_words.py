@@ -53,6 +53,27 @@ def _flow_over(_: Facts) -> str:
     return "its workflow was stopped before it began"
 
 
+def _previous_run(f: Facts) -> str:
+    return f"waits for the run {f.name('run')} of its schedule to {'succeed' if f.number('success') else 'be over'}"
+
+
+def _overlap(f: Facts) -> str:
+    return f"overlap: the run {f.name('run')} is still {f.name('state', 'there')}"
+
+
+def _clock_change(f: Facts) -> str:
+    return f"the clocks of {f.name('timezone', 'its time zone')} leave out this hour (dst: skip)"
+
+
+def _every_point(f: Facts) -> str:
+    done, wanted = f.number("completed"), f.number("trials")
+    return f"every point of the space was tried ({f.number('points')}): {done} of {wanted} trials completed"
+
+
+def _trials_failed(f: Facts) -> str:
+    return f"{f.number('failed')} trials failed, more than it allows (max_failed {f.number('max_failed')})"
+
+
 SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.STEP_FAILED: _step_failed,
     Code.LOOP_LIMIT: _loop_limit,
@@ -63,4 +84,9 @@ SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.NOT_A_FOLLOWER: _not_a_follower,
     Code.SKIPPED_ITSELF: _skipped_itself,
     Code.FLOW_OVER: _flow_over,
+    Code.PREVIOUS_RUN: _previous_run,
+    Code.OVERLAP: _overlap,
+    Code.CLOCK_CHANGE: _clock_change,
+    Code.EVERY_POINT: _every_point,
+    Code.TRIALS_FAILED: _trials_failed,
 }

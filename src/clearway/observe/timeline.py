@@ -70,7 +70,7 @@ class Timeline:
         self._live: dict[JobId, JobTrack] = {}
         self._classes: dict[ClassId, ClassHistory] = {}
         self._events: list[dict[str, Any]] = []
-        self._flows = FlowLines(self._face.at, self._reason)
+        self._flows = FlowLines(self._face.at, self._reason, lambda job: str(shown(self._jobs[job].state)))
         self._worded: dict[Reason, dict[str, Any]] = {}
         self._on: dict[type, Callable[[Any], None]] = {
             ev.Submitted: self._submitted, ev.Refused: self._refused, ev.Joined: self._joined,
@@ -101,8 +101,12 @@ class Timeline:
         for track in self._jobs.values():
             # Names may repeat in a live product; the later ones then carry their number.
             jobs[track.name if track.name not in jobs else f"{track.name} ({track.job})"] = self.entry(track.job)
-        machines = {track.name: self._machine(track) for track in self._machines.values()}
-        larger = {"workflows": self._flows.as_dict(), "machines": machines}
+        larger = {
+            "workflows": self._flows.as_dict(),
+            "schedules": self._flows.schedules(),
+            "searches": self._flows.searches(),
+            "machines": {track.name: self._machine(track) for track in self._machines.values()},
+        }
         return {
             "jobs": jobs,
             **{part: entries for part, entries in larger.items() if entries},

@@ -15,6 +15,7 @@ from clearway.model.machine_words import read_nodes
 from clearway.model.verb_words import read_booking, read_change
 from clearway.model.words import Word, read_words
 from clearway.sim.flow_words import FlowEntry
+from clearway.sim.search_words import SearchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,6 +94,12 @@ class FlowEnters(_Event, frozen=True, tag=True):
     entry: FlowEntry
 
 
+class SearchEnters(_Event, frozen=True, tag=True):
+    """A search of the file is submitted."""
+
+    entry: SearchEntry
+
+
 class RerunWish(_Event, frozen=True, tag=True):
     """A person runs a job or a workflow again; `entry` is what the workflow is from then on."""
 
@@ -127,7 +134,7 @@ class StockChange(_Event, frozen=True, tag=True):
 
 
 class ClockStep(_Event, frozen=True, tag=True):
-    """The wall clock is set forward or back. Nothing here reads it: it must change nothing."""
+    """The wall clock is set forward or back. Schedules alone read it: for all else it must change nothing."""
 
     step_us: int
 
@@ -135,6 +142,7 @@ class ClockStep(_Event, frozen=True, tag=True):
 Event = (
     NodeFault | SpotNotice | NodesJoin | DevicesFail | DrainWish | JobWish | EndAgain | QueueWish | ControllerFault
     | ClockStep | ChangeWish | BookWish | UnbookWish | FlowEnters | RerunWish | StockChange
+    | SearchEnters
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from clearway.model.asks import (
     Book,
     Cancel,
     CancelFlow,
+    CancelSearch,
     ControllerUp,
     Drain,
     Hold,
@@ -20,8 +21,10 @@ from clearway.model.asks import (
     Rerun,
     RerunFlow,
     Resume,
+    SetClock,
     SetQueue,
     SubmitFlow,
+    SubmitSearch,
     Suspend,
     Unbook,
 )
@@ -43,6 +46,7 @@ from clearway.sim.events import (
     NodesJoin,
     QueueWish,
     RerunWish,
+    SearchEnters,
     SpotNotice,
     StockChange,
     UnbookWish,
@@ -66,8 +70,11 @@ class Script:
     While no controller runs, people try again until one answers: what they ask is kept, and asked in its order.
     """
 
-    def __init__(self, events: Iterable[Event], journal: Sequence[Record], rebuild: Callable[[], World]) -> None:
-        """`journal` is what a new controller finds, `rebuild` makes its world from it."""
+    def __init__(
+        self, events: Iterable[Event], journal: Sequence[Record], rebuild: Callable[[], World], clock_us: int = 0
+    ) -> None:
+        """`journal` is what a new controller finds, `rebuild` makes its world from it. `clock_us`: wall clock at 0."""
+        self._clock_us = clock_us
         self._events = deque(events)
         self._journal = journal
         self._rebuild = rebuild
@@ -100,15 +107,13 @@ class Script:
                 driver.asks.append(Drain(node, drained))
             case JobWish() | ChangeWish() | RerunWish():
                 self._wish(event, driver)
-            case BookWish() | UnbookWish() | QueueWish() | FlowEnters():
+            case BookWish() | UnbookWish() | QueueWish() | FlowEnters() | SearchEnters():
                 driver.asks.append(_of_all(event))
             case EndAgain(job=name, attempt=attempt):
                 if name in self._jobs:
                     driver.engine.redeliver(ends_of(self._journal, self._jobs[name], attempt))
-            case ControllerFault(kind=kind):
-                self._controller_fault(kind, driver)
-            case ClockStep():
-                pass  # nothing reads the wall clock, so there is nothing that a step of it could change
+            case ControllerFault() | ClockStep():
+                self._controller_fault(event, driver)
 
     def _play_machines(
         self, event: NodeFault | SpotNotice | NodesJoin | DevicesFail | StockChange, driver: Driver
@@ -167,7 +172,8 @@ class Script:
     def _of_flow(self, event: _Wish, name: str) -> Ask | None:
         flow = self.play_of.flows.get(name)
         if flow is None:
-            return None
+            cancels = isinstance(event, JobWish) and event.kind == "cancel" and name in self.play_of.searches
+            return CancelSearch(name) if cancels else None
         if isinstance(event, RerunWish):
             if event.entry is not None:
                 self.play_of.change(event.entry)
@@ -180,7 +186,13 @@ class Script:
             return None
         return Rerun(job) if isinstance(event, RerunWish) else _wish(event, job)
 
-    def _controller_fault(self, kind: str, driver: Driver) -> None:
+    def _controller_fault(self, event: ControllerFault | ClockStep, driver: Driver) -> None:
+        if isinstance(event, ClockStep):
+            self._clock_us += event.step_us
+            if driver.world is not None:
+                driver.asks.append(SetClock(self._clock_us))
+            return
+        kind = event.kind
         if kind == "start_controller":
             if driver.world is None:
                 self._start(driver)
@@ -196,7 +208,7 @@ class Script:
         driver.world = self._rebuild()
         found = driver.engine.open()
         # Ends first: a node that no longer runs a task would otherwise look as if it had lost it.
-        driver.opening = [ControllerUp(), *found.gone, *found.nodes]
+        driver.opening = [ControllerUp(), *found.gone, *found.nodes, SetClock(self._clock_us)]
         if self._retried:  # wishes about jobs that enter only now come after them
             driver.flush(driver.enter())
             self._events.extendleft(reversed(self._retried))
@@ -217,7 +229,9 @@ _JOB_WISHES: dict[str, Callable[[JobId], Ask]] = {
 }  # fmt: skip
 
 
-def _of_all(event: BookWish | UnbookWish | QueueWish | FlowEnters) -> Ask:
+def _of_all(event: BookWish | UnbookWish | QueueWish | FlowEnters | SearchEnters) -> Ask:
+    if isinstance(event, SearchEnters):
+        return SubmitSearch(event.entry.spec)
     if isinstance(event, FlowEnters):
         return SubmitFlow(event.entry.spec)
     if isinstance(event, QueueWish):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clearway.loop.world import World
-from clearway.model.asks import Book, ControllerUp, SetLimit, SetMachineType, SetQueue
+from clearway.model.asks import Book, ControllerUp, SetClock, SetLimit, SetMachineType, SetQueue, SetSchedule
 from clearway.model.events import MachineOrdered, NodeAdded, Record, Refused, Submitted
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import WHOLE
@@ -63,7 +63,7 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
         return world
 
     engine = SimEngine(VirtualClock(), scenario.nodes, scenario.policy.lease_us)
-    script = Script(scenario.events, journal, rebuild)
+    script = Script(scenario.events, journal, rebuild, scenario.clock_us)
     busy: dict[str, int] = {}
 
     def entered(name: str, job: JobId, truth: Truth) -> None:
@@ -73,7 +73,7 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
 
     provider = SimProvider(engine, {one.kind.name: one.boots for one in scenario.types}) if scenario.types else None
     driver = Driver(rebuild(), engine, scenario.arrivals(), journal.extend, script, entered, provider)
-    play = script.play_of = FlowPlay(scenario.flows, engine, entered)
+    play = script.play_of = FlowPlay(scenario, engine, entered)
     driver.listen = play.hear
     engine.keeps = any(isinstance(event, RerunWish) for event in scenario.events)
     driver.opening = _opening(engine, _set_up(scenario))
@@ -100,8 +100,15 @@ def drive(
 
 
 def _set_up(scenario: Scenario) -> list[Ask]:
-    types = [SetMachineType(one.kind) for one in scenario.types]
-    return [*map(SetLimit, scenario.limits), *map(SetQueue, scenario.queues), *map(Book, scenario.bookings), *types]
+    clock: list[Ask] = [SetClock(scenario.clock_us)] if scenario.clock_us else []
+    schedules: list[Ask] = [SetSchedule(entry.spec) for entry in scenario.schedules]
+    queues: list[Ask] = [
+        *map(SetLimit, scenario.limits),
+        *map(SetQueue, scenario.queues),
+        *map(Book, scenario.bookings),
+    ]
+    types: list[Ask] = [SetMachineType(one.kind) for one in scenario.types]
+    return [*clock, *queues, *types, *schedules]
 
 
 def _opening(engine: SimEngine, set_up: Sequence[Ask]) -> list[Ask | Report]:

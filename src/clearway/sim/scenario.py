@@ -14,6 +14,7 @@ from clearway.model.machine_words import read_limit, read_nodes
 from clearway.model.type_words import TypeRead, read_type
 from clearway.model.verb_words import read_booking
 from clearway.policies.registry import ORDERS, policy_named
+from clearway.sim import schedule_words, search_words
 from clearway.sim.batch import NAME_RULE, RESERVED, Batch, Context, read_batch
 from clearway.sim.events import (
     ChangeWish,
@@ -26,6 +27,7 @@ from clearway.sim.events import (
     NodeFault,
     NodesJoin,
     RerunWish,
+    SearchEnters,
     SpotNotice,
     StockChange,
     read_event,
@@ -38,14 +40,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from clearway.sim.schedule_words import ScheduleEntry
+
 WORDS = frozenset({
-    "title", "policy", "fleet", "queues", "limits", "bookings", "jobs", "workflows", "events", "until", "clock",
-    "expect",
+    "title", "policy", "fleet", "queues", "limits", "bookings", "jobs", "workflows", "schedules", "searches", "events",
+    "until", "clock", "expect",
 })  # fmt: skip
-LATER = ("schedules", "services", "load", "searches")
+LATER = ("services", "load")
 """Keys that are known but not carried out yet: a file that fills one is refused with that rule."""
 
-LARGER = (*LATER, "workflows")
+LARGER = (*LATER, "workflows", "schedules", "searches")
 """Keys of what is larger than a job."""
 
 ORDERS_LATER = frozenset(
@@ -93,11 +97,17 @@ class _Reader:
         book = self._hold(partial(QueueBook, _list("queues", raw.get("queues")))) or QueueBook(())
         clock_us = v.instant("clock", raw["clock"]) if raw.get("clock") is not None else 0
         flows = self._flows(book)
+        schedules = self._schedules(book, flows)
+        defaults = partial(book.defaults, edition=0)
+        searches = tuple(search_words.read_entry(x, defaults) for x in _list("searches", raw.get("searches")))
+        _check_unique("searches", [entry.spec.name for entry in searches])
         events = self._events(book, flows)
         batches = self._batches(Context(book, clock_us, policy.estimate == "oracle"))
-        self._check_events(events, nodes, batches, types, set(flows))
+        owners = {*flows, *(one.spec.name for one in schedules), *(one.spec.name for one in searches)}
+        self._check_events(events, nodes, batches, types, owners)
         entering = tuple(FlowEnters(one.submit_us, one) for one in flows.values() if one.submit_us is not None)
-        events = tuple(sorted((*entering, *events), key=lambda event: event.at_us))
+        searching = tuple(SearchEnters(one.submit_us, one) for one in searches)
+        events = tuple(sorted((*entering, *searching, *events), key=lambda event: event.at_us))
         booked = _list("bookings", raw.get("bookings"))
         bookings = tuple(read_booking(_map("bookings", x), seconds=True) for x in booked)
         _check_unique("bookings", [booking.name for booking in bookings])
@@ -122,6 +132,8 @@ class _Reader:
             bookings,
             tuple(flows.values()),
             types,
+            schedules,
+            searches,
         )
 
     def _hold(self, read: Callable[[], _T]) -> _T | None:
@@ -157,6 +169,13 @@ class _Reader:
         found = [read_entry(raw, defaults, template=isinstance(raw, dict) and raw.get("name") in used) for raw in raws]
         _check_unique("workflows", [entry.spec.name for entry in found])
         return {entry.spec.name: entry for entry in found}
+
+    def _schedules(self, book: QueueBook, flows: dict[str, FlowEntry]) -> tuple[ScheduleEntry, ...]:
+        ends, defaults = self._raw.get("until") is not None, partial(book.defaults, edition=0)
+        raws = _list("schedules", self._raw.get("schedules"))
+        found = tuple(schedule_words.read_entry(raw, flows, defaults, ends=ends) for raw in raws)
+        _check_unique("schedules", [entry.spec.name for entry in found])
+        return found
 
     def _events(self, book: QueueBook, flows: dict[str, FlowEntry]) -> tuple[Event, ...]:
         """Read the events in order of time, so that each `set_queue` is laid over what the queue was then."""

@@ -15,6 +15,8 @@ from clearway.model.type_words import TypeRead
 from clearway.sim.batch import Arrival, Batch
 from clearway.sim.events import Event
 from clearway.sim.flow_words import FlowEntry
+from clearway.sim.schedule_words import ScheduleEntry
+from clearway.sim.search_words import SearchEntry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +42,8 @@ class Scenario(msgspec.Struct, frozen=True, eq=False):
     bookings: tuple[BookingSpec, ...] = ()
     flows: tuple[FlowEntry, ...] = ()
     types: tuple[TypeRead, ...] = ()
+    schedules: tuple[ScheduleEntry, ...] = ()
+    searches: tuple[SearchEntry, ...] = ()
 
     def arrivals(self) -> Iterator[Arrival]:
         """Yield the jobs by submit, equal ones by their order in the file, but none before what it waits for."""

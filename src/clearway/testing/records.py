@@ -5,7 +5,7 @@ from __future__ import annotations
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
-from clearway.model.flow import Arg, FlowSpec, StepSpec
+from clearway.model.flow import Arg, Dimension, FlowSpec, ScheduleSpec, SearchSpec, StepSpec
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
@@ -115,6 +115,7 @@ def every_record() -> list[ev.Record]:
         ev.MachineIdle(47, NodeId(5), idle=False),
         ev.MachineGone(48, NodeId(5), because(Code.IDLE, idle_us=60_000_000)),
         ev.Planned(49, 3, 44, "0123456789abcdef", 7, 2),
+        *_schedule_records(),
     ]
     return made
 
@@ -142,4 +143,26 @@ def _flow_records() -> list[ev.Record]:
         fe.FlowStopping(42, flow, State.CANCELLED, cause),
         fe.FlowEnded(43, flow, State.FAILED, cause),
         fe.Reopened(44, JOB, full_job()),
+    ]
+
+
+def _schedule_records() -> list[ev.Record]:
+    schedule = ScheduleSpec(
+        "S", "0 1 * * *", "Europe/Berlin", full_job(), full_flow(), 1, 2, "latest", "queue", after_previous=True,
+        skipped="skip", repeated="both",
+    )  # fmt: skip
+    space = (Dimension("x", ("1", "2")), Dimension("y", (), 1, 9), Dimension("z", (), 0.5, 1.5, real=True))
+    overlap = because(Code.OVERLAP, run="S@1", state="waiting")
+    return [
+        fe.ClockSet(49, 10**6),
+        fe.ScheduleSet(50, schedule),
+        fe.ScheduleRemoved(51, "S"),
+        fe.SchedulePaused(52, "S", paused=True),
+        fe.Ticked(53, "S", 7, "S@7", JOB, FlowId(2), "S@1", overlap),
+        fe.TicksMissed(54, "S", 9),
+        fe.RunFreed(55, "S", "S@7"),
+        fe.SearchBegan(56, SearchSpec("X", 10, full_job(), space, 3, "grid", 7, 4)),
+        fe.TrialEntered(57, "X", 1, '{"x":1}', 3, JOB),
+        fe.SearchStopping(58, "X", overlap),
+        fe.SearchEnded(59, "X", State.SUCCEEDED, overlap),
     ]

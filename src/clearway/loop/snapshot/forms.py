@@ -7,6 +7,7 @@ import msgspec
 from clearway.loop.snapshot.arrays import ArrayKept
 from clearway.loop.snapshot.flows import FlowsKept
 from clearway.loop.snapshot.machines import MachinesKept
+from clearway.loop.snapshot.schedules import SchedulesKept
 from clearway.model.events import Grant, Stopping, TaskRef
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.ids import ClassId, JobId, NodeId
@@ -51,6 +52,7 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     oom: bool = False
     waiting_since_us: int = 0
     floor: tuple[int, str] | None = None
+    gate: str = ""
     result: str = ""
     array: JobId | None = None
     after: tuple[JobId, ...] = ()
@@ -205,6 +207,7 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     gone: tuple[tuple[int, JobId, str, str], ...] = ()
     past: tuple[PastKept, ...] = ()
     flows: FlowsKept = FlowsKept()
+    schedules: SchedulesKept = SchedulesKept()
     again: tuple[JobKept, ...] = ()
     asked: AskedKept = AskedKept()
     copies: tuple[CopiesKept, ...] = ()

@@ -16,6 +16,7 @@ from clearway.loop.snapshot.arrays import restore_arrays
 from clearway.loop.snapshot.flows import restore_flows
 from clearway.loop.snapshot.forms import PLAIN, JobKept
 from clearway.loop.snapshot.machines import restore_machines
+from clearway.loop.snapshot.schedules import restore_schedules
 from clearway.loop.timers import Due, Timer
 from clearway.loop.world import World
 from clearway.model.errors import LedgerError
@@ -154,6 +155,7 @@ def _history(state: WorldState, kept: f.WorldKept) -> None:
             (one.queue, one.since_us, {r: int(level) for r, level in one.levels}, dict(one.use)) for one in kept.past
         )
     restore_flows(state.flows, kept.flows)
+    restore_schedules(state.flows, kept.schedules)
     state.flows.again = {job.id: _entry(job) for job in kept.again}
     asked = kept.asked
     state.view.ledger.asked.put_back(asked.counts, asked.next_look, asked.version, asked.mix)

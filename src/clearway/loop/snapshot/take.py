@@ -11,6 +11,7 @@ from clearway.loop.snapshot import forms as f
 from clearway.loop.snapshot.arrays import take_arrays
 from clearway.loop.snapshot.flows import take_flows
 from clearway.loop.snapshot.machines import take_machines
+from clearway.loop.snapshot.schedules import take_schedules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +64,7 @@ def take(world: World) -> f.WorldKept:
         gone=state.gone.taken(),
         past=_past(state),
         flows=take_flows(state.flows),
+        schedules=take_schedules(state.flows),
         again=tuple(_job(entry) for entry in state.flows.again.values()),
         asked=f.AskedKept(*view.ledger.asked.taken()),
         machines=take_machines(state),
@@ -160,4 +162,5 @@ def settled(kept: f.WorldKept) -> f.WorldKept:
     """
     tracks = tuple(replace(track, todo=()) for track in kept.flows.tracks)
     flows = replace(kept.flows, tracks=tracks, stirred=())
-    return replace(kept, timers=(), ready=(), victim_us=0, now_us=0, flows=flows)
+    schedules = replace(kept.schedules, stirred=(), stirred_searches=())
+    return replace(kept, timers=(), ready=(), victim_us=0, now_us=0, flows=flows, schedules=schedules)

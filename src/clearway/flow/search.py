@@ -1,0 +1,135 @@
+"""Searches: at which point the next trial is, and what a search comes to.
+
+A space that can be counted (lists, whole numbers) has its points numbered, the last dimension going round fastest.
+`grid` takes them in order. `random` draws from the seed and the number of the trial, and goes on to the next free point
+where one was drawn before, so that no point is tried twice. A space with real numbers has no such limit.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearway.flow.json_text import text_of, value_of
+from clearway.model.reasons import Code, Reason, because
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from clearway.model.flow import Dimension, SearchSpec
+    from clearway.model.ids import JobId
+
+SAMPLERS = ("random", "grid")
+UNCOUNTED = -1
+"""The place of a point in a space that cannot be counted."""
+_MASK = (1 << 64) - 1
+
+
+class Point(NamedTuple):
+    """Where a trial is: its values as JSON, and its place."""
+
+    text: str
+    place: int
+
+
+class SearchTrack:
+    """One search, changed only by applying records."""
+
+    def __init__(self, spec: SearchSpec) -> None:
+        """Begin without trials."""
+        self.spec, self.points = spec, count(spec)
+        self.jobs: list[JobId] = []
+        self.live: dict[JobId, None] = {}
+        self.used: set[int] = set()
+        self.completed = self.failed = 0
+        self.stopping: Reason | None = None
+        self.state: State | None = None
+        self.reason: Reason | None = None
+
+    def entered(self, job: JobId, place: int) -> None:
+        """Take in a trial."""
+        self.jobs.append(job)
+        self.live[job] = None
+        if place != UNCOUNTED:
+            self.used.add(place)
+
+    def job_is(self, job: JobId, state: State | None) -> None:
+        """Take in that the job of a trial is over."""
+        if state is not None and job in self.live:
+            del self.live[job]
+            self.completed += state == State.SUCCEEDED
+            self.failed += state != State.SUCCEEDED
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every point was tried."""
+        return self.points is not None and len(self.used) >= self.points
+
+    @property
+    def too_many_failed(self) -> bool:
+        """Whether more trials did not succeed than it allows."""
+        return self.failed > self.spec.max_failed
+
+    def wants_more(self) -> bool:
+        """Return whether another trial may enter now: never more than are still wanted."""
+        room = len(self.live) < self.spec.parallel and self.completed + len(self.live) < self.spec.trials
+        return room and self.stopping is None and not self.exhausted and not self.too_many_failed
+
+    def came_to(self) -> tuple[State, Reason | None] | None:
+        """Return how it ended, None while it goes on."""
+        if self.live or self.wants_more():
+            return None
+        if self.stopping is not None:
+            return State.CANCELLED, self.stopping
+        if self.completed >= self.spec.trials:
+            return State.SUCCEEDED, None
+        if self.too_many_failed:
+            return State.FAILED, because(Code.TRIALS_FAILED, failed=self.failed, max_failed=self.spec.max_failed)
+        told = because(Code.EVERY_POINT, points=self.points or 0, completed=self.completed, trials=self.spec.trials)
+        return (State.SUCCEEDED if self.completed or not self.points else State.FAILED), told
+
+
+def count(spec: SearchSpec) -> int | None:
+    """Return how many points a space has, None if it cannot be counted."""
+    return None if any(d.real for d in spec.space) else prod(_size(d) for d in spec.space)
+
+
+def _size(dimension: Dimension) -> int:
+    return len(dimension.values) if dimension.values else int(dimension.high) - int(dimension.low) + 1
+
+
+def next_point(track: SearchTrack) -> Point:
+    """Return where the next trial is. The space must not be exhausted."""
+    spec, number = track.spec, len(track.jobs) + 1
+    if track.points is None:
+        drawn = {d.name: _drawn(d, _mixed(spec.seed, number, i)) for i, d in enumerate(spec.space)}
+        return Point(text_of("point", drawn), UNCOUNTED)
+    place = number - 1 if spec.sampler == "grid" else _mixed(spec.seed, number) % track.points
+    while place in track.used:
+        place = (place + 1) % track.points
+    return Point(_text(spec, place), place)
+
+
+def _text(spec: SearchSpec, place: int) -> str:
+    values: dict[str, Any] = {}
+    for dimension in reversed(spec.space):
+        place, i = divmod(place, _size(dimension))
+        values[dimension.name] = value_of(dimension.values[i]) if dimension.values else int(dimension.low) + i
+    return text_of("point", values)
+
+
+def _drawn(dimension: Dimension, bits: int) -> Any:  # noqa: ANN401  whatever JSON can hold
+    if dimension.real:
+        return dimension.low + (dimension.high - dimension.low) * ((bits >> 11) / (1 << 53))
+    i = bits % _size(dimension)
+    return value_of(dimension.values[i]) if dimension.values else int(dimension.low) + i
+
+
+def _mixed(*numbers: int) -> int:
+    """Return 64 well-mixed bits of some numbers (splitmix64; Steele, Lea, Flood 2014), the same on every machine."""
+    state = 0
+    for number in numbers:
+        state = (state + number + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        state ^= state >> 31
+    return state

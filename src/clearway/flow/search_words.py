@@ -1,0 +1,98 @@
+"""The words of a search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clearway.flow.json_text import text_of
+from clearway.flow.search import SAMPLERS, count
+from clearway.model import values as v
+from clearway.model.errors import InputError, NotYetError
+from clearway.model.flow import Dimension, SearchSpec
+from clearway.model.words import Word, named, read_job, read_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SAMPLERS_LATER = ("tpe", "cmaes")
+MOST = 2**53
+"""Bounds of whole numbers: exact in JSON."""
+
+
+def _sampler(field: str, value: object) -> str:
+    if value in SAMPLERS_LATER:
+        raise NotYetError.of(field, value)
+    return v.choice(field, value, SAMPLERS)
+
+
+def _at_least_one(field: str, value: object) -> int:
+    return v.count(field, value, 1)
+
+
+def _seed(field: str, value: object) -> int:
+    return v.count(field, value, 0, MOST)
+
+
+def _space(field: str, value: object) -> tuple[Dimension, ...]:
+    if not isinstance(value, dict) or not value:
+        raise InputError(field, value, "a map of names to lists, or to {from: .., to: ..}")
+    return tuple(_dimension(f"{field}.{name}", v.name(field, name), one) for name, one in value.items())
+
+
+def _dimension(field: str, name: str, value: object) -> Dimension:
+    if isinstance(value, list):
+        texts = tuple(dict.fromkeys(text_of(field, one) for one in value))
+        if not texts:
+            raise InputError(field, value, "at least one value")
+        return Dimension(name, texts)
+    given = read_words(field, value, RANGE_WORDS)
+    if "from" not in given or "to" not in given or given["to"] < given["from"]:
+        raise InputError(field, value, "a list of values, or {from: .., to: ..} with `to` not below `from`")
+    real = isinstance(given["from"], float) or isinstance(given["to"], float)
+    return Dimension(name, (), given["from"], given["to"], real)
+
+
+def _bound(field: str, value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -MOST <= value <= MOST:
+        raise InputError(field, value, f"a number from {-MOST} to {MOST}")
+    return value
+
+
+RANGE_WORDS: dict[str, Word] = {
+    "from": Word(_bound, "number", "the least value"),
+    "to": Word(_bound, "number", "the largest value; whole numbers where both are whole"),
+}
+SEARCH_WORDS: dict[str, Word] = {
+    "name": Word(v.name, "text", "name of the search; its trials are the jobs name.1, name.2, .."),
+    "trials": Word(_at_least_one, "number", "completed trials that are wanted"),
+    "parallel": Word(_at_least_one, "number", "trials at the same time"),
+    "space": Word(_space, "nested", "the values to try, by name: a list, or {from: .., to: ..}"),
+    "sampler": Word(_sampler, "text", "how points are picked: " + ", ".join(SAMPLERS)),
+    "seed": Word(_seed, "number", "the same seed draws the same points"),
+    "max_failed": Word(v.count, "number", "trials that may end without success (default: as many as `trials`)"),
+    "job": Word(lambda _, value: value, "nested", "the words of a trial's job"),
+}
+
+
+def read_search(
+    raw: object,
+    defaults: Mapping[str, object] | None = None,
+    extra: frozenset[str] = frozenset(),
+    more: frozenset[str] = frozenset(),
+) -> SearchSpec:
+    """Read a search. `defaults` are job words, `extra` words of its job and `more` words of it that are others'."""
+    place = named("search", raw)
+    given: dict[str, Any] = read_words(place, raw, SEARCH_WORDS, more)
+    for word in ("name", "trials", "space", "job"):
+        if word not in given:
+            raise InputError(word, None, f"every search has {word}", place)
+    if not isinstance(given["job"], dict):
+        raise InputError("job", given["job"], "a map of words", place)
+    job = read_job({"name": given["name"], **given["job"]}, defaults, extra)
+    spec = SearchSpec(
+        given["name"], given["trials"], job, given["space"], given.get("parallel", 1), given.get("sampler", "random"),
+        given.get("seed", 0), given.get("max_failed", given["trials"]),
+    )  # fmt: skip
+    if spec.sampler == "grid" and count(spec) is None:
+        raise InputError("sampler", "grid", "a space of lists and whole numbers", place)
+    return spec

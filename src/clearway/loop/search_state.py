@@ -1,0 +1,57 @@
+"""Searches as the world knows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.flow.search import SearchTrack
+
+if TYPE_CHECKING:
+    from clearway.model import flow_events as fe
+    from clearway.model.ids import JobId
+    from clearway.model.states import State
+
+
+class Searches:
+    """All searches by name."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self.tracks: dict[str, SearchTrack] = {}
+        self.stirred: dict[str, None] = {}
+        self._of_job: dict[JobId, str] = {}
+
+    def began(self, record: fe.SearchBegan) -> None:
+        """Take in a search."""
+        self.tracks[record.spec.name] = SearchTrack(record.spec)
+        self.stirred[record.spec.name] = None
+
+    def entered(self, record: fe.TrialEntered) -> None:
+        """Take in a trial."""
+        self._of_job[record.job] = record.search
+        self.tracks[record.search].entered(record.job, record.place)
+
+    def put_back(self, track: SearchTrack) -> None:
+        """Take in a search as it was kept."""
+        self.tracks[track.spec.name] = track
+        if track.state is None:
+            self._of_job.update(dict.fromkeys(track.jobs, track.spec.name))
+
+    def stopping(self, record: fe.SearchStopping) -> None:
+        """Take in that no trial enters any more."""
+        self.tracks[record.search].stopping = record.reason
+        self.stirred[record.search] = None
+
+    def ended(self, record: fe.SearchEnded) -> None:
+        """Take in that a search is over."""
+        track = self.tracks[record.search]
+        track.state, track.reason = record.state, record.reason
+        for job in track.jobs:
+            self._of_job.pop(job, None)
+
+    def job_is(self, job: JobId, state: State | None) -> None:
+        """Take in that the job of a trial is over."""
+        name = self._of_job.get(job)
+        if name is not None:
+            self.tracks[name].job_is(job, state)
+            self.stirred[name] = None

@@ -1,0 +1,64 @@
+"""Searches in the world: trials entered as ordinary jobs, never more than are still wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from clearway.flow.search import next_point
+from clearway.loop import endings, flows
+from clearway.model import events as ev
+from clearway.model import flow_events as fe
+from clearway.model.errors import ConflictError, NotFoundError
+from clearway.model.ids import JobId
+from clearway.model.reasons import Code, because
+
+if TYPE_CHECKING:
+    from clearway.flow.search import SearchTrack
+    from clearway.loop.world import World
+    from clearway.model import asks
+
+
+def submit(world: World, ask: asks.SubmitSearch) -> None:
+    """Check a search, and have it begin."""
+    known = world.state.flows.searches.tracks.get(ask.spec.name)
+    if known is not None and known.state is None:
+        raise ConflictError(f"search {ask.spec.name!r} still runs")
+    flows.check_job(world, ask.spec.job, f"search {ask.spec.name}")
+    world.emit(fe.SearchBegan(world.now_us, ask.spec))
+
+
+def cancel(world: World, ask: asks.CancelSearch) -> None:
+    """Have no trial enter any more, and stop those that run."""
+    track = world.state.flows.searches.tracks.get(ask.name)
+    if track is None:
+        raise NotFoundError(f"there is no search {ask.name!r}")
+    if track.state is not None or track.stopping is not None:
+        return
+    cause = because(Code.CANCELLED, by=ask.by)
+    world.emit(fe.SearchStopping(world.now_us, ask.name, cause))
+    for job in sorted(track.live):
+        endings.cancel(world, world.jobs[job], cause)
+
+
+def go_on(world: World) -> None:
+    """Let every search go on of which something changed."""
+    searches = world.state.flows.searches
+    while searches.stirred:
+        name = next(iter(searches.stirred))
+        del searches.stirred[name]
+        track = searches.tracks[name]
+        while track.state is None and track.wants_more():
+            _enter(world, track)
+        found = None if track.state is not None else track.came_to()
+        if found is not None:
+            world.emit(fe.SearchEnded(world.now_us, name, *found))
+
+
+def _enter(world: World, track: SearchTrack) -> None:
+    spec, job, point = track.spec, JobId(world.state.next_job), next_point(track)
+    number = len(track.jobs) + 1
+    entered = replace(spec.job, name=f"{spec.name}.{number}", input=point.text)
+    world.emit(ev.Submitted(world.now_us, job, entered))
+    world.emit(fe.TrialEntered(world.now_us, spec.name, number, point.text, point.place, job))

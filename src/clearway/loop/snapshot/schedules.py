@@ -1,0 +1,119 @@
+"""Schedules and searches in a snapshot: their forms, how they are taken down and built again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from clearway.flow.search import SearchTrack
+from clearway.loop.schedule_state import RunTrack, ScheduleTrack
+from clearway.model.flow import ScheduleSpec, SearchSpec
+from clearway.model.ids import FlowId, JobId
+from clearway.model.reasons import Reason
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from clearway.loop.flow_state import Flows
+
+
+class RunKept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A `loop.schedule_state.RunTrack`, slot by slot."""
+
+    name: str
+    job: JobId | None = None
+    flow: FlowId | None = None
+    gate: str = ""
+    state: State | None = None
+
+
+class ScheduleKept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A `loop.schedule_state.ScheduleTrack`, slot by slot."""
+
+    number: int
+    spec: ScheduleSpec
+    seen_us: int
+    paused: bool = False
+    runs: tuple[RunKept, ...] = ()
+    taken: tuple[int, ...] = ()
+
+
+class SearchKept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A `flow.search.SearchTrack`; `used` are places of the space."""
+
+    spec: SearchSpec
+    jobs: tuple[JobId, ...] = ()
+    live: tuple[JobId, ...] = ()
+    used: tuple[int, ...] = ()
+    completed: int = 0
+    failed: int = 0
+    stopping: Reason | None = None
+    state: State | None = None
+    reason: Reason | None = None
+
+
+class SchedulesKept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All schedules and searches. The runs and trials that live jobs and workflows are follow from them."""
+
+    offset_us: int = 0
+    fires_from_us: int = 0
+    next: int = 1
+    schedules: tuple[ScheduleKept, ...] = ()
+    searches: tuple[SearchKept, ...] = ()
+    stirred: tuple[str, ...] = ()
+    stirred_searches: tuple[str, ...] = ()
+
+
+def take_schedules(flows: Flows) -> SchedulesKept:
+    """Return what is known of schedules and searches."""
+    known = flows.schedules
+    return SchedulesKept(
+        known.offset_us,
+        known.fires_from_us,
+        known.next,
+        tuple(_schedule(track) for track in known.tracks.values()),
+        tuple(_search(track) for track in flows.searches.tracks.values()),
+        tuple(known.stirred),
+        tuple(flows.searches.stirred),
+    )
+
+
+def _schedule(track: ScheduleTrack) -> ScheduleKept:
+    runs = tuple(RunKept(run.name, run.job, run.flow, run.gate, run.state) for run in track.runs.values())
+    return ScheduleKept(track.number, track.spec, track.seen_us, track.paused, runs, tuple(track.taken))
+
+
+def _search(track: SearchTrack) -> SearchKept:
+    return SearchKept(
+        track.spec, tuple(track.jobs), tuple(track.live), tuple(sorted(track.used)), track.completed, track.failed,
+        track.stopping, track.state, track.reason,
+    )  # fmt: skip
+
+
+def restore_schedules(flows: Flows, kept: SchedulesKept) -> None:
+    """Have schedules and searches stand as they were kept."""
+    known, searches = flows.schedules, flows.searches
+    known.offset_us, known.fires_from_us, known.next = kept.offset_us, kept.fires_from_us, kept.next
+    for one in kept.schedules:
+        known.put_back(_schedule_again(one))
+    for search in kept.searches:
+        searches.put_back(_search_again(search))
+    known.stirred, searches.stirred = dict.fromkeys(kept.stirred), dict.fromkeys(kept.stirred_searches)
+
+
+def _schedule_again(kept: ScheduleKept) -> ScheduleTrack:
+    track = ScheduleTrack(kept.number, kept.spec, kept.seen_us)
+    track.paused, track.taken = kept.paused, dict.fromkeys(kept.taken)
+    for one in kept.runs:
+        run = RunTrack(one.name, one.job, one.flow, one.gate)
+        run.state = one.state
+        track.runs[one.name] = run
+    return track
+
+
+def _search_again(kept: SearchKept) -> SearchTrack:
+    track = SearchTrack(kept.spec)
+    track.jobs, track.live, track.used = list(kept.jobs), dict.fromkeys(kept.live), set(kept.used)
+    track.completed, track.failed = kept.completed, kept.failed
+    track.stopping, track.state, track.reason = kept.stopping, kept.state, kept.reason
+    return track
