@@ -119,7 +119,8 @@ def _text(spec: SearchSpec, place: int) -> str:
 
 def _drawn(dimension: Dimension, bits: int) -> Any:  # noqa: ANN401  whatever JSON can hold
     if dimension.real:
-        return dimension.low + (dimension.high - dimension.low) * ((bits >> 11) / (1 << 53))
+        low, high = value_of(dimension.low), value_of(dimension.high)
+        return low + (high - low) * ((bits >> 11) / (1 << 53))
     i = bits % _size(dimension)
     return value_of(dimension.values[i]) if dimension.values else int(dimension.low) + i
 

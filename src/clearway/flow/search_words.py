@@ -49,7 +49,7 @@ def _dimension(field: str, name: str, value: object) -> Dimension:
     if "from" not in given or "to" not in given or given["to"] < given["from"]:
         raise InputError(field, value, "a list of values, or {from: .., to: ..} with `to` not below `from`")
     real = isinstance(given["from"], float) or isinstance(given["to"], float)
-    return Dimension(name, (), given["from"], given["to"], real)
+    return Dimension(name, (), text_of("from", given["from"]), text_of("to", given["to"]), real)
 
 
 def _bound(field: str, value: object) -> int | float:

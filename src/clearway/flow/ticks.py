@@ -29,7 +29,7 @@ NAMED = {
 }  # fmt: skip
 """Names that stand for five fields."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST = datetime(1969, 12, 30)  # noqa: DTZ001  a local time, on purpose
 _DAY, _NEAR, _US = timedelta(days=1), timedelta(hours=25), timedelta(microseconds=1)
 _SIX = 6
@@ -74,7 +74,7 @@ def _fields(text: str) -> str:
 
 def shown(at_us: int) -> str:
     """Return a moment of the wall clock as the name of a tick."""
-    return (_EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (_BEGINNING + timedelta(microseconds=at_us)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def ticks(spec: ScheduleSpec, after_us: int) -> Iterator[Tick]:
@@ -109,7 +109,7 @@ def _in_order(spec: ScheduleSpec, after_us: int) -> Iterator[Tick]:
     zone, text = _zone(spec.timezone), _fields(spec.cron)
     parts = text.split()
     star = parts[-4].startswith("*")
-    local = (_EPOCH + timedelta(microseconds=max(after_us, 0))).astimezone(zone).replace(tzinfo=None)
+    local = (_BEGINNING + timedelta(microseconds=max(after_us, 0))).astimezone(zone).replace(tzinfo=None)
     begin = max(local - _NEAR if _changes_near(local, zone) else local - _US, _FIRST)
     waiting: list[Tick] = []
     for moment in CronSim(text, begin - timedelta(seconds=1)):
@@ -149,4 +149,4 @@ def _placed(moment: datetime, zone: ZoneInfo, spec: ScheduleSpec, *, star: bool)
 
 
 def _micros(moment: datetime) -> int:
-    return (moment.astimezone(UTC) - _EPOCH) // _US
+    return (moment.astimezone(UTC) - _BEGINNING) // _US

@@ -91,12 +91,12 @@ class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One dimension of a search: `values` (JSON), or whole numbers or (`real`) any numbers from `low` to `high`."""
+    """One dimension of a search: `values`, or whole numbers or (`real`) any from `low` to `high`; all as JSON."""
 
     name: str
     values: tuple[str, ...] = ()
-    low: float = 0
-    high: float = 0
+    low: str = "0"
+    high: str = "0"
     real: bool = False
 
 

@@ -71,9 +71,16 @@ class Script:
     """
 
     def __init__(
-        self, events: Iterable[Event], journal: Sequence[Record], rebuild: Callable[[], World], clock_us: int = 0
+        self,
+        events: Iterable[Event],
+        journal: Sequence[Record],
+        rebuild: Callable[[], World],
+        clock_us: int | None = None,
     ) -> None:
-        """`journal` is what a new controller finds, `rebuild` makes its world from it. `clock_us`: wall clock at 0."""
+        """`journal` is what a new controller finds, `rebuild` makes its world from it.
+
+        `clock_us` is the wall clock at 0, where anything reads it.
+        """
         self._clock_us = clock_us
         self._events = deque(events)
         self._journal = journal
@@ -188,8 +195,9 @@ class Script:
 
     def _controller_fault(self, event: ControllerFault | ClockStep, driver: Driver) -> None:
         if isinstance(event, ClockStep):
-            self._clock_us += event.step_us
-            if driver.world is not None:
+            if self._clock_us is not None:
+                self._clock_us += event.step_us
+            if self._clock_us is not None and driver.world is not None:
                 driver.asks.append(SetClock(self._clock_us))
             return
         kind = event.kind
@@ -208,7 +216,9 @@ class Script:
         driver.world = self._rebuild()
         found = driver.engine.open()
         # Ends first: a node that no longer runs a task would otherwise look as if it had lost it.
-        driver.opening = [ControllerUp(), *found.gone, *found.nodes, SetClock(self._clock_us)]
+        driver.opening = [ControllerUp(), *found.gone, *found.nodes]
+        if self._clock_us is not None:
+            driver.opening.append(SetClock(self._clock_us))
         if self._retried:  # wishes about jobs that enter only now come after them
             driver.flush(driver.enter())
             self._events.extendleft(reversed(self._retried))

@@ -63,7 +63,7 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
         return world
 
     engine = SimEngine(VirtualClock(), scenario.nodes, scenario.policy.lease_us)
-    script = Script(scenario.events, journal, rebuild, scenario.clock_us)
+    script = Script(scenario.events, journal, rebuild, scenario.clock_us if scenario.schedules else None)
     busy: dict[str, int] = {}
 
     def entered(name: str, job: JobId, truth: Truth) -> None:
@@ -100,7 +100,7 @@ def drive(
 
 
 def _set_up(scenario: Scenario) -> list[Ask]:
-    clock: list[Ask] = [SetClock(scenario.clock_us)] if scenario.clock_us else []
+    clock: list[Ask] = [SetClock(scenario.clock_us)] if scenario.clock_us and scenario.schedules else []
     schedules: list[Ask] = [SetSchedule(entry.spec) for entry in scenario.schedules]
     queues: list[Ask] = [
         *map(SetLimit, scenario.limits),

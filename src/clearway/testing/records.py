@@ -151,18 +151,18 @@ def _schedule_records() -> list[ev.Record]:
         "S", "0 1 * * *", "Europe/Berlin", full_job(), full_flow(), 1, 2, "latest", "queue", after_previous=True,
         skipped="skip", repeated="both",
     )  # fmt: skip
-    space = (Dimension("x", ("1", "2")), Dimension("y", (), 1, 9), Dimension("z", (), 0.5, 1.5, real=True))
+    space = (Dimension("x", ("1", "2")), Dimension("y", (), "1", "9"), Dimension("z", (), "0.5", "1.5", real=True))
     overlap = because(Code.OVERLAP, run="S@1", state="waiting")
     return [
-        fe.ClockSet(49, 10**6),
-        fe.ScheduleSet(50, schedule),
-        fe.ScheduleRemoved(51, "S"),
-        fe.SchedulePaused(52, "S", paused=True),
-        fe.Ticked(53, "S", 7, "S@7", JOB, FlowId(2), "S@1", overlap),
-        fe.TicksMissed(54, "S", 9),
-        fe.RunFreed(55, "S", "S@7"),
-        fe.SearchBegan(56, SearchSpec("X", 10, full_job(), space, 3, "grid", 7, 4)),
-        fe.TrialEntered(57, "X", 1, '{"x":1}', 3, JOB),
-        fe.SearchStopping(58, "X", overlap),
-        fe.SearchEnded(59, "X", State.SUCCEEDED, overlap),
+        fe.ClockSet(50, 10**6),
+        fe.ScheduleSet(51, schedule),
+        fe.ScheduleRemoved(52, "S"),
+        fe.SchedulePaused(53, "S", paused=True),
+        fe.Ticked(54, "S", 7, "S@7", JOB, FlowId(2), "S@1", overlap),
+        fe.TicksMissed(55, "S", 9),
+        fe.RunFreed(56, "S", "S@7"),
+        fe.SearchBegan(57, SearchSpec("X", 10, full_job(), space, 3, "grid", 7, 4)),
+        fe.TrialEntered(58, "X", 1, '{"x":1}', 3, JOB),
+        fe.SearchStopping(59, "X", overlap),
+        fe.SearchEnded(60, "X", State.SUCCEEDED, overlap),
     ]
