@@ -23,8 +23,7 @@ class JobEntry:
 
     __slots__ = (
         "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
-        "floor", "gate",
-        "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
+        "floor", "gate", "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
         "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us",
         "spec", "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
         "yielded_to",
