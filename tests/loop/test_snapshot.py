@@ -44,7 +44,7 @@ KEPT = {
 }
 """What a snapshot keeps of these, by attribute."""
 WORKED_OUT = {
-    World: {"step_records", "step_actions", "step_supply"},
+    World: {"step_records", "step_actions", "step_supply", "unsaid"},
     Asked: {"_seen"},
     Copies: set(),
     Memory: {"half_life_us", "now_us", "_told"},
@@ -63,9 +63,9 @@ VIEW_WORKED_OUT = {
 }  # fmt: skip
 LEDGER_KEPT = {"rows", "specs", "open", "drained", "sick", "holdings", "shelves", "asked"}
 LEDGER_WORKED_OUT = {
-    "any_links", "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
+    "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
     "dev_room", "held_share", "held_room", "changed", "cut", "gained", "shrunk", "grants", "fleet_revision",
-    "turns", "proportional",
+    "turns", "proportional", "any_links",
     "on_node", "_needs", "fragments", "booting",
 }  # fmt: skip
 LINE_KEPT = {"classes", "keys", "_empty", "_made"}

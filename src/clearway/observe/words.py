@@ -264,10 +264,6 @@ def _array(f: Facts) -> str:
     return f"is an array: its {f.number('jobs')} jobs start one by one, as they fit{most}"
 
 
-def _array_turn(_: Facts) -> str:
-    return "waits behind others of its array, of which a few at a time stand in the line"
-
-
 def _booked(f: Facts) -> str:
     times = f" from {f.time('from_us')} to {f.time('to_us')}" if f.has("to_us") else ""
     return f"has room only where booking {f.name('booking')} keeps it for others{times}"
@@ -477,7 +473,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.BOOT_TIMEOUT: _boot_timeout,
     Code.ORDER_FAILED: _order_failed,
     Code.ARRAY: _array,
-    Code.ARRAY_TURN: _array_turn,
+    Code.ARRAY_TURN: lambda _: "waits behind others of its array, of which a few at a time stand in the line",
     Code.INHERITED: _inherited,
     Code.GROWN: _grown,
     Code.PREEMPTED: _preempted,
