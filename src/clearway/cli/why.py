@@ -9,7 +9,10 @@ import click
 from clearway.cli import shown
 from clearway.cli.choices import JOB
 from clearway.cli.outlooks import outlook_lines
+from clearway.cli.past import moment
 from clearway.cli.shell import Shell, command
+from clearway.cli.why_past import has_journal, why_then
+from clearway.model.errors import ControllerError
 
 _NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
 _KIND = {
@@ -23,13 +26,24 @@ _KIND = {
 @command("why")
 @JOB
 @click.option("--brief", is_flag=True, help="Only what was recorded: do not work out what would change it.")
-def why_command(shell: Shell, job: str, *, brief: bool) -> None:
+@click.option("--at", metavar="TIME", help="As it was at this moment, like 2026-12-01T08:00:00Z, by the journal.")
+def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
     """Explain why JOB waits, started or ended.
 
     Of a job that waits also: what it lacks and who has it, when it is expected to start, and the smallest changes of
     one word with which it would start now. Each of them was tried on a copy of what is so now.
     """
-    client = shell.client()
+    if at is not None:
+        _tell_past(shell, why_then(shell, job, moment("at", at), brief=brief))
+        return
+    try:
+        client = shell.client()
+    except ControllerError:
+        if not has_journal(shell.home):
+            raise
+        shell.note("no controller runs: this is what its journal says")
+        _tell_past(shell, why_then(shell, job, None, brief=brief))
+        return
     told = client.why(job)
     if told["state"] == "pending" and not brief:
         told["outlook"] = client.outlook(f"id:{told['id']}")
@@ -64,6 +78,18 @@ def _order(order: dict[str, Any]) -> str:
     if not order["summed"]:
         return f"stands in the line by {told} (the smaller goes first)"
     return f"stands in the line at {sum(parts.values()):g} = {told} (the smaller goes first)"
+
+
+def _tell_past(shell: Shell, told: dict[str, Any]) -> None:
+    if shell.as_json:
+        shell.document(told)
+        return
+    where = f" on {', '.join(told['nodes'])}" if told["nodes"] else ""
+    shell.line(f"job {told['id']} ({told['name']}) at {told['at']}: {told['inner_state']}{where}")
+    for reason in told["reasons"]:
+        shell.line(f"  {reason['text']}")
+    for line in outlook_lines(told["outlook"]) if "outlook" in told else ():
+        shell.line(f"  {line}")
 
 
 def _cause(cause: dict[str, Any]) -> str:

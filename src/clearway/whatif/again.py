@@ -48,12 +48,19 @@ class Cycle(NamedTuple):
 class Again:
     """Lives through a journal again. `world` stands behind the cycle that was yielded last, before its plan."""
 
-    def __init__(self, entries: Iterable[Entry], policy: PolicySpec | None = None) -> None:
-        """Take the entries of a whole journal. `policy`: what the first controller began with."""
+    def __init__(
+        self, entries: Iterable[Entry], policy: PolicySpec | None = None, snapshot: World | None = None
+    ) -> None:
+        """Take the entries of a whole journal. `policy`: what the first controller began with.
+
+        `snapshot`: what the records before these led to, where they are gone. Cycles cannot be decided again then
+        before a controller took over: `unchecked` counts them.
+        """
         self._entries = iter(entries)
-        self._plain = World(policy)
+        self._plain = World(policy) if snapshot is None else snapshot
         self.world = twin(self._plain)
-        self._rounds = 0
+        self._knows = snapshot is None
+        self.unchecked = self._rounds = 0
 
     def cycles(self, traced: int | None = None, since_us: int = 0, until_us: int | None = None) -> Iterator[Cycle]:
         """Yield each cycle from one moment to another; the one with the number `traced` with all that it considered.
@@ -64,7 +71,10 @@ class Again:
             record = entry.record
             if until_us is not None and record.at_us > until_us:
                 return
-            if isinstance(record, Planned):
+            if isinstance(record, Planned) and not self._knows:
+                self.unchecked += 1
+                self._plain.apply(record)
+            elif isinstance(record, Planned):
                 cycle = self._cycle(entry.number, record, traced == record.cycle)
                 if record.at_us >= since_us:
                     yield cycle
@@ -75,7 +85,9 @@ class Again:
     def _apply(self, record: Record) -> None:
         self._plain.apply(record)
         if isinstance(record, ControllerStarted):
-            self.world = twin(self._plain)
+            self.world, self._knows = twin(self._plain), True
+            return
+        if not self._knows:
             return
         if record.at_us > self.world.now_us:
             self.world.reach(record.at_us)
