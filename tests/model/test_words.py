@@ -23,6 +23,7 @@ WHOLE_JOB = """
 name: finetune
 run: python train.py
 workdir: .
+code: copied
 env: {MODEL: tiny, SEED: 7}
 queue: research
 priority: 50
@@ -84,6 +85,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         run=("python train.py",),
         shell=True,
         workdir=".",
+        code="copied",
         env=(("MODEL", "tiny"), ("SEED", "7")),
         queue="research",
         priority=50,
@@ -196,6 +198,7 @@ BAD = [
     *each(["resources"], 5, "npu", ["npu"], {"npu": -1}, {"npu": 0.5}, {"npu": True}, {"": 1}, {5: 1}),
     *each(["run"], "", "  ", 5, [], {}, [""], ["a", 5], "a\0b", True),
     *each(["workdir"], 5, "a\0b", ["a"]),
+    *each(["code"], 5, "frozen", "sha256:abc", "sha256:" + "G" * 64),
     *each(["env"], {"A=B": "1"}, {"A": "\0"}),
     *each(["deadline"], "soon", "2026-12-01", "2026-12-01T08:00:00", True, -5, math.nan, []),
     *each(["roles"], [], {}, "worker", 5),

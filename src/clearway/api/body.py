@@ -21,7 +21,7 @@ async def read_json(request: Request) -> Any:  # noqa: ANN401  whatever was sent
     key that stands twice. NaN and infinities come through as numbers: the rule of their field refuses them.
     """
     _check_type(request)
-    content = await _bytes(request, request.app.state.body_limit)
+    content = await read_bytes(request, request.app.state.body_limit)
     return await run_in_threadpool(decode, content)
 
 
@@ -55,7 +55,8 @@ def _check_type(request: Request) -> None:
         raise HttpFault(415, "content type", "the body must not be compressed")
 
 
-async def _bytes(request: Request, limit: int) -> bytes:
+async def read_bytes(request: Request, limit: int) -> bytes:
+    """Return the bytes of a body as they are. Raises HttpFault 413 where there are more than `limit`."""
     said = request.headers.get("content-length", "")
     if said.isascii() and said.isdigit() and int(said) > limit:
         raise _too_large(limit)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearway.api.code import check_code
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.words import JOB_WORDS, read_job
 
@@ -46,7 +47,10 @@ def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object, *, to_
         defaults = {**own, **queue_defaults(desk.board.queues, words.get("queue"))}
         _check_deadline({**defaults, **words}.get("deadline"))
         spec = read_job(words, defaults)
-        return _checked(spec) if to_run else spec
+        if to_run:
+            _check_runs(spec)
+            check_code(desk, spec.code)
+        return spec
     except InputError as error:
         raise error.at(f"{place}, {error.place}" if error.place else place) from None
 
@@ -56,12 +60,11 @@ def _check_deadline(value: object) -> None:
         raise InputError("deadline", value, "a time like 2026-12-01T08:00:00Z, with an offset")
 
 
-def _checked(spec: JobSpec) -> JobSpec:
+def _check_runs(spec: JobSpec) -> None:
     if not spec.run:
         raise InputError("run", None, "a job has a command to run")
     if not spec.workdir.startswith("/"):
         raise InputError("workdir", spec.workdir, "a whole path: the controller runs in another directory")
-    return spec
 
 
 def queue_defaults(queues: Mapping[str, QueueRow], queue: object) -> dict[str, Any]:

@@ -88,6 +88,9 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """All the words of a job, read and checked. SPEC's words with units added; None means not said.
 
+    `code`: empty where it runs in `workdir` as that is when it starts, else `sha256:` and the digest of the files that
+    it takes along (`copied` before they were packed).
+
     `array`: it is an entry that stands for many; `index`: it is one of those. What only a workflow gives: `input` is
     the JSON text that it is handed, `skip_code` the exit code (0: none) by which it says that it had nothing to do.
     """
@@ -122,6 +125,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     labels: tuple[tuple[str, str], ...] = ()
     pin: Pin | None = None
     topology: Topology = Topology()
+    code: str = ""
     input: str = ""
     skip_code: int = 0
     array: Array | None = None

@@ -26,6 +26,9 @@ class Word(NamedTuple):
     help: str
 
 
+_DIGEST_LENGTH = len("sha256:") + 64
+
+
 class Command(NamedTuple):
     """A command: one line for the shell, or a program and its arguments."""
 
@@ -50,6 +53,14 @@ def _env(field: str, value: object) -> tuple[tuple[str, str], ...]:
         if "=" in key:
             raise InputError(field, key, "a name without =")
     return found
+
+
+def _code(field: str, value: object) -> str:
+    if isinstance(value, str) and value.startswith("sha256:"):
+        if len(value) != _DIGEST_LENGTH or not set(value[7:]) <= set("0123456789abcdef"):
+            raise InputError(field, value, "sha256: and 64 digits from 0 to f")
+        return value
+    return v.choice(field, value, ("live", "copied")).replace("live", "")
 
 
 def _signal(field: str, value: object) -> str:
@@ -176,6 +187,7 @@ PIN_WORDS: dict[str, Word] = {
 JOB_WORDS: dict[str, Word] = {
     "name": Word(v.name, "text", "name of the job"),
     "run": Word(_run, "text", "command line, or a list of program and arguments"),
+    "code": Word(_code, "text", "live: it runs in workdir; copied: the files of workdir are taken along at submit"),
     "workdir": Word(v.text, "text", "directory in which it runs"),
     "env": Word(_env, "map", "environment variables"),
     "queue": Word(v.name, "text", "queue it waits in"),
@@ -293,7 +305,7 @@ def _build(given: dict[str, Any]) -> JobSpec:
 
 # fmt: off
 _SAME = (
-    "name", "queue", "priority", "workdir", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
+    "name", "queue", "priority", "workdir", "code", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
     "topology", "array",
 )

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from clearway.config.home import check_owner, home_dir, read_running
-from clearway.model.errors import ControllerError
+from clearway.model.errors import ControllerError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,7 +61,33 @@ class Client:
         """Enter jobs, all or none. Each answer has `id`, `name` and `warnings`."""
         from clearway.sdk.encode import encode_jobs
 
+        jobs = self._with_code(jobs)
         return self._list(self._transport.call("POST", "jobs", body=encode_jobs(jobs)), "jobs")
+
+    def _with_code(self, jobs: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
+        """Send the files that jobs take along, and name them by their content; each folder is packed once."""
+        from pathlib import Path
+
+        sent: dict[str, str] = {}
+        found = []
+        for job in jobs:
+            if isinstance(job, dict) and job.get("code") == "copied":
+                folder = str(job.get("workdir") or ".")
+                if folder not in sent:
+                    sent[folder] = self._send_code(Path(folder))
+                job = {**job, "code": sent[folder]}  # noqa: PLW2901  the same job in other words
+            found.append(job)
+        return found
+
+    def _send_code(self, folder: Path) -> str:
+        from clearway.sdk.pack import pack
+
+        digest, content = pack(folder)
+        try:
+            self._get("code", digest)
+        except NotFoundError:
+            self._transport.call("PUT", self._path("code", digest), body=content)
+        return digest
 
     def jobs(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from clearway.engines.local.paths import checkpoint_path, key_of, log_path
+from clearway.engines.local.paths import checkpoint_path, code_path, key_of, log_path, work_path
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
 
@@ -38,7 +38,8 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
         "task": key_of(launch.task),
         "argv": list(spec.run),
         "shell": spec.shell,
-        "cwd": str(workdir / spec.workdir),
+        "cwd": str(work_path(home, launch.task) if spec.code else workdir / spec.workdir),
+        "code": str(code_path(home, spec.code)) if spec.code else "",
         "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices), **kept},
         "memory": demand.memory,
         "cpus": demand.cpus,

@@ -27,6 +27,16 @@ def checkpoint_path(home: Path, task: TaskRef) -> Path:
     return home / "checkpoints" / str(task.job)
 
 
+def code_path(home: Path, code: str) -> Path:
+    """Return the tar of the files that a job takes along, by their digest."""
+    return home / "code" / f"{code.removeprefix('sha256:')}.tar"
+
+
+def work_path(home: Path, task: TaskRef) -> Path:
+    """Return the folder into which a task unpacks the files that its job takes along: one for each task and attempt."""
+    return home / "work" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}"
+
+
 def log_path(home: Path, task: TaskRef, stream: str) -> Path:
     """Return the file that holds what a task wrote to `stream` (stdout or stderr), byte for byte."""
     return home / "logs" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}.{stream}"
