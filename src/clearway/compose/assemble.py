@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from clearway.compose.stores import open_journal, upkeep_of
+from clearway.compose.stores import engine_home, lead, upkeep_of
+from clearway.config.home import make_home
 from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
 from clearway.engines.local.engine import LocalEngine
 from clearway.engines.local.inventory import discover
@@ -50,22 +51,23 @@ class Assembled(NamedTuple):
 def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] | None = None) -> Assembled:
     """Put a controller together. Raises InputError (policy), ConflictError or StoreError (journal), EngineError."""
     policy = policy_of(settings)
-    journal = open_journal(settings)
+    journal = lead(settings)
     try:
         clock = _clock(journal)
         first, mark = _first_asks(settings, policy), _mark(settings, policy)
         known = journal.recall(SETTINGS) == mark
-        engine = _engine(settings)
+        engine = _engine(settings, journal)
         board = Board(settings.kept_finished)
         controller = Controller(
             World(policy), clock, engine, journal, board=board, first=() if known else first,
             upkeep=upkeep_of(settings, journal), on_end=on_end,
         )  # fmt: skip
+        journal.on_deposed = controller.stop
     except BaseException:
         journal.close()
         raise
     return Assembled(
-        controller, journal, engine, partial(log_path, settings.home), partial(journal.remember, SETTINGS, mark)
+        controller, journal, engine, partial(log_path, engine_home(settings)), partial(journal.remember, SETTINGS, mark)
     )
 
 
@@ -110,14 +112,16 @@ def _mark(settings: Settings, policy: PolicySpec) -> str:
     return hashlib.sha256(said).hexdigest()
 
 
-def _engine(settings: Settings) -> LocalEngine:
+def _engine(settings: Settings, journal: SqlJournal) -> LocalEngine:
     if len(settings.fleet) > 1:
         raise InputError(
             "fleet", [node.name for node in settings.fleet], "one node: the engine `local` is this machine"
         )
     given = settings.fleet[0] if settings.fleet else None
-    machine = discover(settings.home, settings.devices, given)
+    home = engine_home(settings)
+    make_home(home)
+    machine = discover(home, settings.devices, given)
     return LocalEngine(
-        settings.home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices,
-        output_size=settings.output_size,
+        home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices,
+        output_size=settings.output_size, lead=(journal.place, journal.term),
     )  # fmt: skip

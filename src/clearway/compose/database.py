@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.compose.assemble import policy_of
-from clearway.compose.stores import open_journal, open_reader, remove_output
+from clearway.compose.stores import engine_home, open_journal, open_reader, remove_output
 from clearway.config.home import home_dir
 from clearway.config.settings import load_settings
 from clearway.control import Board, snapshots
@@ -47,7 +47,7 @@ def _alone(settings: Settings) -> Iterator[SqlJournal]:
     """Yield the journal to write in place of a controller. Raises ConflictError where one runs, NotFoundError."""
     with closing(open_reader(settings, any_version=True)):
         pass
-    with closing(open_journal(settings)) as journal:
+    with closing(open_journal(settings, upgrades=True)) as journal:
         yield journal
 
 
@@ -95,7 +95,7 @@ def compact(home: Path | None) -> tuple[int, int]:
         if mark.number and mark not in journal.marks():
             write(journal, mark, snapshots.written(world, board, mark.number))
         gone = tidy(journal, mark.at_us, settings.retention_us)
-        remove_output(settings.home, gone)
+        remove_output(engine_home(settings), gone)
         journal.shrink()
         return len(gone), before - journal.count()
 

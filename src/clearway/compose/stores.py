@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import shutil
+import time
 from typing import TYPE_CHECKING
 
 from clearway.control import Upkeep
 from clearway.engines.local.paths import log_path
+from clearway.model.errors import ConflictError
 from clearway.model.events import TaskRef
 from clearway.store import SqliteJournal
 
@@ -20,12 +22,36 @@ if TYPE_CHECKING:
     from clearway.store.sql import SqlJournal
 
 LOG = logging.getLogger("clearway.store")
-JOURNAL = "journal.db"
+JOURNAL, SQLITE = "journal.db", "sqlite"
+LOOK_S = 0.5
+"""So often a standby looks whether its leader is still there."""
 
 
-def open_journal(settings: Settings) -> SqlJournal:
-    """Open the journal that settings name, to write. Raises ConflictError, StoreError."""
-    return SqliteJournal(settings.home / JOURNAL, synchronous=settings.synchronous)
+def open_journal(settings: Settings, *, upgrades: bool = False) -> SqlJournal:
+    """Open the journal that settings name, to write. Raises ConflictError, InputError, StoreError.
+
+    `upgrades`: also bring the tables of a server up to this version; those of a file always are.
+    """
+    if settings.store == SQLITE:
+        return SqliteJournal(settings.home / JOURNAL, synchronous=settings.synchronous)
+    from clearway.store.postgres import PostgresJournal
+
+    return PostgresJournal(settings.store, upgrades=upgrades)
+
+
+def lead(settings: Settings) -> SqlJournal:
+    """Open the journal to write; on a server that another controller leads, stand by until it does no more."""
+    told = ""
+    while True:
+        try:
+            return open_journal(settings)
+        except ConflictError as error:
+            if settings.store == SQLITE:
+                raise
+            if str(error) != told:
+                told = str(error)
+                LOG.info("standing by: %s", told)
+        time.sleep(LOOK_S)
 
 
 def open_reader(settings: Settings, *, any_version: bool = False) -> SqlJournal:
@@ -34,14 +60,23 @@ def open_reader(settings: Settings, *, any_version: bool = False) -> SqlJournal:
     `any_version`: also one whose tables are of an older version, to ask for that alone. Raises NotFoundError and
     StoreError.
     """
-    return SqliteJournal(settings.home / JOURNAL, writes=False, any_version=any_version)
+    if settings.store == SQLITE:
+        return SqliteJournal(settings.home / JOURNAL, writes=False, any_version=any_version)
+    from clearway.store.postgres import PostgresJournal
+
+    return PostgresJournal(settings.store, writes=False, any_version=any_version)
+
+
+def engine_home(settings: Settings) -> Path:
+    """Return where the engine of this machine keeps its things."""
+    return settings.engine_home or settings.home
 
 
 def upkeep_of(settings: Settings, journal: SqlJournal) -> Upkeep:
     """Return what keeps a journal short, as settings say; what jobs printed goes with their records."""
 
     def gone(jobs: Sequence[JobId]) -> None:
-        remove_output(settings.home, jobs)
+        remove_output(engine_home(settings), jobs)
 
     return Upkeep(journal, every=settings.snapshot_every, retention_us=settings.retention_us, on_gone=gone)
 

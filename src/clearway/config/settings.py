@@ -41,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True):
     body_limit: int = 32 * MEBI
     log_size: int = 10 * MEBI
     output_size: int = 1024 * MEBI
+    store: str = "sqlite"
+    engine_home: Path | None = None
     snapshot_every: int = 100_000
     retention_us: int | None = None
 
@@ -125,6 +127,20 @@ def _log_size(field: str, value: object) -> int:
     return v.count(field, v.size(field, value), 64 * 1024, v.MAX_BYTES)
 
 
+def _store(field: str, value: object) -> str:
+    said = v.text(field, value)
+    if said != "sqlite" and not said.startswith("postgresql://"):
+        raise InputError(field, "another text", "sqlite, or postgresql://USER@HOST:PORT/DATABASE")
+    return said
+
+
+def _engine_home(field: str, value: object) -> Path:
+    found = Path(v.name(field, value)).expanduser()
+    if not found.is_absolute():
+        raise InputError(field, value, "a path that begins with / or ~")
+    return found
+
+
 def _snapshot_every(field: str, value: object) -> int:
     return v.count(field, value, 1000, 10**9)
 
@@ -161,6 +177,18 @@ SETTINGS: dict[str, Setting] = {
     ),
     "output_size": Setting(
         _log_size, "size", "1GiB", "what a task writes to stdout or stderr is cut in the middle beyond this"
+    ),
+    "store": Setting(
+        _store,
+        "`sqlite`, or postgresql://..",
+        "sqlite",
+        "where the journal is: a file in the home, or a PostgreSQL database that a standby shares",
+    ),
+    "engine_home": Setting(
+        _engine_home,
+        "path",
+        "the home",
+        "where the engine `local` keeps its runner and what tasks print: a standby names that of its leader",
     ),
     "snapshot_every": Setting(
         _snapshot_every,

@@ -30,7 +30,15 @@ from clearway.control.inbox import Inbox, answer
 from clearway.control.teller import RETRY_S, Teller
 from clearway.control.upkeep import Upkeep
 from clearway.model.asks import Ask, ControllerUp
-from clearway.model.errors import ClearwayError, ConflictError, ControllerError, EngineError, InputError, StoreError
+from clearway.model.errors import (
+    ClearwayError,
+    ConflictError,
+    ControllerError,
+    DeposedError,
+    EngineError,
+    InputError,
+    StoreError,
+)
 from clearway.ports.engine import TaskIsGone
 
 if TYPE_CHECKING:
@@ -216,6 +224,8 @@ class Controller:
             return True
         try:
             self._journal.append(owed.step.records)
+        except DeposedError:
+            raise  # another one has the truth now: what this one has decided since never happened
         except StoreError as error:
             self._be_stuck(error)
             return False

@@ -9,6 +9,7 @@ ClearwayError
 ├── LedgerError           the books do not add up (a defect of ours, never of a user)
 ├── EngineError           an engine could not do what it was told
 ├── StoreError            the journal could not be read or written
+│   └── DeposedError      another controller leads: this one may write nothing any more
 └── ControllerError       the controller cannot be reached, or cannot be started
 """
 
@@ -84,6 +85,10 @@ class EngineError(ClearwayError):
 
 class StoreError(ClearwayError):
     """The journal could not be read or written."""
+
+
+class DeposedError(StoreError):
+    """Another controller has taken the lead."""
 
 
 class ControllerError(ClearwayError):

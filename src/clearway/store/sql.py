@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, insert, inspect, select
@@ -17,7 +17,7 @@ from clearway.store.codec import decode, row_of
 from clearway.store.thinning import thin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Connection, Engine, Select
 
@@ -39,6 +39,8 @@ class SqlJournal:
 
     place: str
     """Where it is, for messages; without a password."""
+    term: int = 0
+    """The term by which it is led; 0 where only a lock keeps others out."""
 
     def __init__(
         self, engine: Engine, *, upgrades: bool = False, writes: bool = True, any_version: bool = False
@@ -50,6 +52,8 @@ class SqlJournal:
         """
         self._engine, self._writes, self._any_version = engine, writes, any_version
         self._writer: Connection | None = None
+        self.on_deposed: Callable[[], None] = _nothing
+        """Called, in any thread, when another one is seen to lead. Every later write raises DeposedError anyway."""
         self._open, self._doubtful = True, False
         try:
             self._last = self._prepare(upgrades=upgrades)
@@ -294,8 +298,9 @@ class SqlJournal:
         ordered = query.with_only_columns(columns.number, columns.body).order_by(columns.number)
         with self._told("read"), self._engine.connect() as connection:
             streaming = connection.execution_options(stream_results=True, max_row_buffer=ROWS_AT_ONCE)
-            for number, body in streaming.execute(ordered):
-                yield Entry(number, decode(body, f"record {number} of the journal {self.place}"))
+            with closing(streaming.execute(ordered)) as rows:  # also where the reader leaves before the end
+                for number, body in rows:
+                    yield Entry(number, decode(body, f"record {number} of the journal {self.place}"))
 
     def _drop_writer(self) -> None:
         if self._writer is not None:
@@ -309,6 +314,10 @@ class SqlJournal:
             yield
         except DBAPIError as error:
             raise StoreError(f"the journal {self.place} cannot be {what}: {self._cause(error)}") from error
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 def _note(connection: Connection, key: str, text: str) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, assert_never
 
 from clearway.engines.local import groups, orders, paths
 from clearway.engines.local.link import Link
-from clearway.engines.local.wire import PROTOCOL
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
@@ -46,11 +45,12 @@ class LocalEngine:
     machine as `inventory.discover` describes it, with the devices that are `unhealthy`. `devices` are the names that
     go into CUDA_VISIBLE_DEVICES, by device number. A job that names no working directory runs in `workdir`
     (default: the user's home). A log that grows beyond `output_size` bytes is cut in the middle; 0 for no limit.
+    `lead`: a journal, and the term by which it is led: a runner obeys no older term of the same journal than before.
     """
 
     def __init__(
         self, home: Path, node: NodeSpec, *, unhealthy: tuple[int, ...] = (), devices: tuple[str, ...] = (),
-        workdir: Path | None = None, output_size: int = 0,
+        workdir: Path | None = None, output_size: int = 0, lead: tuple[str, int] = ("", 0),
     ) -> None:  # fmt: skip
         self.home = home.absolute()
         self.trouble = ""
@@ -58,7 +58,7 @@ class LocalEngine:
         self._node, self._unhealthy, self._devices = node, unhealthy, devices
         self._output_size = output_size
         self._workdir = workdir if workdir is not None else Path.home()
-        self._link = Link(self.home / paths.RUNNER)
+        self._link = Link(self.home / paths.RUNNER, *lead)
         self._launches: dict[TaskRef, Message] = {}
         self._halts: dict[TaskRef, Message] = {}
         self._pauses: dict[TaskRef, Message] = {}
@@ -173,7 +173,7 @@ class LocalEngine:
         told = self._quiet_told_at
         if told is not None and self._link.greeted and self._link.last_heard > told:
             self._quiet_told_at = None  # it only hung: what it knows comes with its answer
-            self._link.send({"do": "hello", "protocol": PROTOCOL})
+            self._link.greet()
         if self._link.displaced:
             self.trouble = "another controller took over the runner of this machine"
         self._mind_quiet()

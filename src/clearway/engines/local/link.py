@@ -37,8 +37,10 @@ class Link:
     before has to be told again.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, journal: str = "", term: int = 0) -> None:
+        """`term` of `journal`: by which a runner knows a controller that another one has succeeded."""
         self._folder = folder
+        self._hello: Message = {"do": "hello", "protocol": PROTOCOL, "journal": journal, "term": term}
         self._line: Line | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = float("-inf")
@@ -71,6 +73,10 @@ class Link:
         """Send a message if the runner has said hello; else it is lost, and the caller tells it again then."""
         if self._line is not None and self.greeted:
             self._line.send(message)
+
+    def greet(self) -> None:
+        """Say hello once more: the answer says all that the runner knows."""
+        self.send(self._hello)
 
     def turn(self) -> list[Message]:
         """Connect if it is time to, and return what came. Hello comes through as the message that `is` here."""
@@ -126,7 +132,7 @@ class Link:
             self._try_at = time.monotonic() + self._delay
             self._delay = min(self._delay * 2, LONGEST_RETRY_S)
             return
-        self._line.send({"do": "hello", "protocol": PROTOCOL})
+        self._line.send(self._hello)
 
     def _start(self) -> None:
         now = time.monotonic()

@@ -49,6 +49,7 @@ class Runner:
         self._folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._selector = selectors.DefaultSelector()
         self._controller: Line | None = None
+        self._place, self._lead = folder, _read_lead(folder)
         self._leaving = False
         self._alone_since = time.monotonic()
         settings = spawn.Settings(_name(folder))
@@ -139,17 +140,35 @@ class Runner:
         if line.peer_uid() != os.geteuid():
             line.close()
             return
-        if self._controller is not None:
-            self._controller.send({"is": "displaced"})
-            self._hang_up(self._controller)
-        self._leaving = False
-        self._controller = line
         self._selector.register(sock, selectors.EVENT_READ, lambda: self._serve(line))
 
     def _serve(self, line: Line) -> None:
         for message in line.receive():  # also the last words of one that has hung up
-            self._carry_out(message)
+            if line is self._controller or self._admits(line, message):
+                self._carry_out(message)
+            if line.sock.fileno() < 0:
+                return  # it was refused
         self._after_io(line)
+
+    def _admits(self, line: Line, message: Message) -> bool:
+        """Let whoever says hello take over, unless it leads by an older term of the same journal than one before it."""
+        if message.get("do") != "hello" or line.lost:
+            return False
+        term = message.get("term", 0)
+        lead = (str(message.get("journal", "")), term if isinstance(term, int) else 0)
+        if lead[0] == self._lead[0] and lead[1] < self._lead[1]:
+            _note(f"a controller of term {lead[1]} is refused: term {self._lead[1]} leads")
+            line.send({"is": "displaced"})
+            self._let_go(line)
+            return False
+        if self._controller is not None:
+            self._controller.send({"is": "displaced"})
+            self._hang_up(self._controller)
+        self._leaving, self._controller = False, line
+        if lead != self._lead:
+            self._lead = lead
+            _write_lead(self._place, lead)
+        return True
 
     def _carry_out(self, message: Message) -> None:
         try:
@@ -164,6 +183,8 @@ class Runner:
 
     def _after_io(self, line: Line) -> None:
         if line is not self._controller:
+            if line.lost and line.sock.fileno() >= 0:
+                self._let_go(line)  # it never said hello
             return
         if line.lost:
             self._hang_up(line)
@@ -173,9 +194,12 @@ class Runner:
         if key.events != wanted:
             self._selector.modify(line.sock, wanted, key.data)
 
-    def _hang_up(self, line: Line) -> None:
+    def _let_go(self, line: Line) -> None:
         self._selector.unregister(line.sock)
         line.close()
+
+    def _hang_up(self, line: Line) -> None:
+        self._let_go(line)
         self._controller = None
         self._alone_since = time.monotonic()
 
@@ -190,6 +214,26 @@ class Runner:
     def _bye(self, message: Message) -> None:
         del message
         self._leaving = True
+
+
+def _read_lead(folder: str) -> tuple[str, int]:
+    """Return which journal led last, and in which term."""
+    try:
+        with open(os.path.join(folder, "lead"), encoding="utf-8") as file:  # noqa: PTH118, PTH123
+            term, _, journal = file.read().partition(" ")
+            return journal, int(term)
+    except (OSError, ValueError):
+        return "", 0
+
+
+def _write_lead(folder: str, lead: tuple[str, int]) -> None:
+    path = os.path.join(folder, "lead")  # noqa: PTH118
+    try:
+        with open(path + ".new", "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(f"{lead[1]} {lead[0]}")
+        os.replace(path + ".new", path)  # noqa: PTH105
+    except OSError as error:  # a full disk: it is known as long as this runner lives
+        _note(f"which term leads cannot be written down: {error.strerror}")
 
 
 def _name(folder: str) -> str:
