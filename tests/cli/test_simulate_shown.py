@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 from clearway.cli.gantt import Bar, bars_by_node, chart, lanes
+from clearway.cli.main import cli
 from clearway.cli.shell import Shell
 from clearway.cli.simulate import show_timeline
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def task(node: str, start: float, end: float | None, devices: tuple[int, ...] = ()) -> dict[str, Any]:
@@ -111,3 +116,23 @@ def test_a_job_shows_the_main_reason_of_its_longest_wait(capsys: pytest.CaptureF
 def test_an_empty_timeline_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     show_timeline(Shell(), {"jobs": {}, "events": [], "summary": {}})
     assert capsys.readouterr().out == "the scenario has no jobs\n"
+
+
+def test_what_each_weighted_order_would_have_come_to_alone_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "mix.yaml"
+    file.write_text(
+        "policy: {order: {priority: 1, sjf: 1}, estimate: oracle}\n"
+        "fleet: {nodes: [{name: n, gpus: 1}]}\n"
+        "jobs: [{name: R, gpus: 1, runtime: 10}, {name: L, gpus: 1, priority: 3, runtime: 500},"
+        " {name: S, gpus: 1, runtime: 20}]\n"
+    )
+    assert CliRunner().invoke(cli, ["simulate", str(file)]).exit_code == 0
+    out = CliRunner().invoke(cli, ["simulate", str(file)]).stdout.splitlines()
+    table = [line.split() for line in out[-4:]]
+    assert table[0][0] == "ORDER"
+    assert [row[0] for row in table[1:]] == ["weighed", "priority", "sjf"]
+    waits = {row[0]: float(row[3] if row[0] == "weighed" else row[2]) for row in table[1:]}
+    assert waits["sjf"] == waits["weighed"] < waits["priority"]
+    plain = file.with_name("plain.yaml")
+    plain.write_text(file.read_text().replace("{priority: 1, sjf: 1}", "[priority]"))
+    assert "alone" not in CliRunner().invoke(cli, ["simulate", str(plain)]).stdout

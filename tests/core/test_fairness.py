@@ -135,6 +135,13 @@ class Organisation:
             self.queues.set_queue(spec)
         self.fairness = Fairness(self.queues, self.ledger, measure)
 
+    @classmethod
+    def of(cls, queues: Queues, ledger: Ledger) -> Organisation:
+        """Take queues and a fleet as they are."""
+        made = cls()
+        made.queues, made.ledger = queues, ledger
+        return made
+
     def asks(self, queue: str, gpus: int) -> None:
         self.queues.ask(job("j", gpus=gpus, queue=queue), 1)
 

@@ -6,12 +6,13 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from clearway.engines.fake import FakeEngine, Faults, Life, ManualClock, Room
 from clearway.loop.snapshot import WorldKept, restore, settled, take
 from clearway.loop.world import World
 from clearway.model import events as ev
-from clearway.model.asks import Ask, Cancel, ControllerUp, Drain, Resume, SetLimit, SetQueue, Submit, Suspend
+from clearway.model.asks import Ask, Cancel, Change, ControllerUp, Drain, Resume, SetLimit, SetQueue, Submit, Suspend
 from clearway.model.errors import ClearwayError
 from clearway.model.job import WHOLE
 from clearway.model.states import TERMINAL, End, State
@@ -227,6 +228,8 @@ class Town:
                 self.turn(Suspend(job))
             case "resume" if job is not None and self.world.jobs[job].state == State.SUSPENDED:
                 self.turn(Resume(job))
+            case "queue" | "priority":
+                self._other_words(what, job)
             case "restart":
                 self.world = rebuild(self.journal, self.workload.policy)
                 self.engine = FakeEngine(self.room)
@@ -238,6 +241,14 @@ class Town:
             case _:
                 pass
         self.turn()
+
+    def _other_words(self, what: Happening, job: JobId | None) -> None:
+        """Have a queue or a job be as it is not."""
+        if what.kind == "priority":
+            self.turn(*([Change(job, ("priority",), priority=what.other % 4)] if job is not None else []))
+            return
+        found = [self.world.queues[name] for name in sorted(self.world.queues)]
+        self.turn(SetQueue(_other_words(found[what.number % len(found)], what.other)))
 
     # --- what came of it -----------------------------------------------------------------------
 
@@ -259,6 +270,21 @@ class Town:
 def facts(world: World) -> WorldKept:
     """Return all that a world knows but for what a turn leaves behind."""
     return settled(take(world))
+
+
+def _other_words(queue: QueueSpec, number: int) -> QueueSpec:
+    """Return a queue with another weight, limit, guarantee, or say in borrowing and lending."""
+    match number:
+        case 0 | 1 | 2:
+            return replace(queue, weight=number)
+        case 3:
+            return replace(queue, guarantee=(("gpus", 2 * WHOLE),))
+        case 4:
+            return replace(queue, guarantee=(), limit=())
+        case 5:
+            return replace(queue, limit=(("gpus", 3 * WHOLE),))
+        case _:
+            return replace(queue, borrow=not queue.borrow, lend=not queue.lend)
 
 
 def decided(step: Step) -> list[ev.Record]:

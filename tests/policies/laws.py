@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from clearway.core.resources import GPUS
 from clearway.loop.world import World
 from clearway.model import events as ev
+from clearway.model.job import WHOLE
 from clearway.model.states import End, State
+from tests.core.test_fairness import Organisation
 from tests.loop.town import Town
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from clearway.ports.engine import Report
     from tests.loop.town import Workload
 
+ROUNDING = Fraction(1, 10**5)
+ENDLESS = 10**9  # how far a queue is above its share that has none
 Use = dict[str, dict[str, int]]
 
 
@@ -100,8 +105,37 @@ class Laws:
         else:
             assert not same
             assert self._above(victim.spec.queue, taker), f"{victim.spec.queue} is within its guarantee"
+            if cause == "fair":
+                self._fair(taker, victim)
+        if cause != "reclaim" and same:
+            view, running = self.world.state.view, self.world.state.view.running[victim.id]
+            key = view.inner_key(self.world.state.candidate(taker), now_us)
+            assert key < view.standing_if_stopped(running, now_us), "who is stopped would come back at once"
         if cause == "reclaim":
             assert self._within(taker, victim.spec.queue), f"{taker.spec.queue} has no claim"
+
+    def _fair(self, taker: JobEntry, victim: JobEntry) -> None:
+        """The taker's queue holds less of its share afterwards than the victim's, by exact shares of what is so now."""
+        if self.policy.fairness_measure != "gpu":
+            return
+        view = self.world.state.view
+        shares = Organisation.of(view.queues, view.ledger).exact_shares()
+        mine = self._below_shared(taker.spec.queue, victim.spec.queue)[-1]
+        theirs = self._below_shared(victim.spec.queue, taker.spec.queue)[-1]
+        need = sum(role.min_tasks * role.demand.milli_gpus for role in taker.spec.roles)
+        gives = sum(victim.spec.roles[grant.role].demand.milli_gpus for grant in victim.held.values())
+        after = self._ratio(mine, self._used(mine, taker)["gpus"] + need + self._back(mine, taker), shares)
+        left = self._ratio(theirs, self._used(theirs, taker)["gpus"] - gives, shares)
+        assert after < left or abs(after[1] - left[1]) < ROUNDING, (taker.spec.name, victim.spec.name, after, left)
+
+    def _back(self, queue: str, taker: JobEntry) -> int:
+        """What already goes for the taker's sake is not the taker's to subtract."""
+        return self.gone.get(taker.spec.name, {}).get(queue, {}).get("gpus", 0)
+
+    def _ratio(self, queue: str, milli: int, shares: dict[str, Fraction]) -> tuple[bool, Fraction]:
+        share = shares[queue] * WHOLE
+        light = self.world.queues[queue].weight == 0
+        return light, Fraction(milli) / share if share else Fraction(ENDLESS if milli else 0)
 
     def _named(self, name: str) -> JobEntry:
         job = self.world.job_named(name)

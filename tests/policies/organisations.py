@@ -24,7 +24,7 @@ MIXES = (
     (("largest", "wfp3"), (1, 1)),
 )
 CAUSES = ("priority", "reclaim", "fair", "time_slice")
-CALMER = ("lose", "back", "drain", "undrain", "cancel", "suspend", "resume", "restart")
+CALMER = ("lose", "back", "drain", "undrain", "cancel", "suspend", "resume", "restart", "queue", "queue", "priority")
 
 
 def amounts(gpus: int | None) -> tuple[tuple[str, int], ...]:

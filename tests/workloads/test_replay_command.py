@@ -48,6 +48,17 @@ def test_compares_policies_as_table_json_csv_and_page(root: Path, tmp_path: Path
     assert out.splitlines()[1].startswith("fifo,0,False,*,400,")
 
 
+def test_a_weighted_order_is_followed_by_each_of_its_orders_alone(root: Path) -> None:
+    code, out, _ = call(
+        "replay", str(root / EXAMPLE), "-p", "{order: {fair: 1, sjf: 2}, estimate: oracle}", "-j", "1", "--json"
+    )
+    found = json.loads(out)["policies"]
+    assert code == 0
+    assert list(found)[1:] == ["fair alone", "sjf alone"]
+    waits = {name: one["wait"]["mean"] for name, one in found.items()}
+    assert waits["sjf alone"] <= waits["fair alone"], "what fairness costs in waiting is seen"
+
+
 @pytest.mark.parametrize("example", ["muri/trace_400.csv", "openb/openb_pod_list_excerpt.csv", "gaia/pai_1k.csv"])
 def test_the_examples_run(example: str, root: Path) -> None:
     code, out, _ = call("replay", str(root / "examples" / "replay" / example), "-p", "fifo", "--json")
