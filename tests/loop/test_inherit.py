@@ -37,6 +37,10 @@ def reference(world: World) -> dict[JobId, int]:
         for lender, borrower in waits(world):
             if found[lender] > found[borrower]:
                 found[borrower], moved = found[lender], True
+        for number, entry in jobs.items():  # what an array inherits, each of its jobs does
+            lent = found[entry.array] if entry.array is not None else 0
+            if entry.array is not None and found[number] < lent > jobs[entry.array].spec.priority:
+                found[number], moved = lent, True
     assert found.keys() == jobs.keys()
     return found
 
