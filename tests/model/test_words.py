@@ -41,6 +41,7 @@ resources: {npu: 1}
 colocate: 2
 topology: {require: nvlink, prefer: rack}
 array: 0-99%10
+speedup: {1: 1, 2: 1.9, 4: 3.5}
 nodes: {zone: z1}
 inputs: [{name: imagenet, size: 150GB}]
 tolerates: [maintenance]
@@ -133,6 +134,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         tenant="vision",
         labels=(("team", "a"),),
         topology=Topology("nvlink", "rack"),
+        speedup=((1, 1_000_000), (2, 1_900_000), (4, 3_500_000)),
         array=Array(((0, 99, 1),), 10),
         pin=Pin("n1", (1, 3)),
     )

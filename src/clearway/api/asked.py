@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from clearway.api.rows import plain
+from clearway.model.speedup import FULL
 from clearway.model.values import SECOND_US
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         "uses": list(spec.uses),
         "after": list(spec.after),
         "array": None if spec.array is None else spec.array.text(),
+        "speedup": {tasks: speed / FULL for tasks, speed in spec.speedup} or None,
         "retry_on": list(spec.retry_on) or None,
         "labels": dict(spec.labels),
         "checkpoint": _checkpoint(spec.checkpoint),

@@ -52,7 +52,7 @@ def _more(
     here = None if bound is None else bound.around([one.grant for one in view.ledger.holdings[running.job]])
     for number, role in enumerate(running.spec.roles):
         mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
-        missing = view.queues.room_for(running.spec, role.demand, role.tasks - len(mine))
+        missing = view.queues.room_for(running.spec, role.demand, running.spec.worth(role) - len(mine))
         first = running.next_index(number)  # an index is used once: engines know a task by it
         shut = _shut(view, either(barred, booked), mine if role.one_per_node else [])
         places = view.places_of(role.demand)

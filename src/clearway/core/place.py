@@ -88,8 +88,8 @@ def _place(
             draft.undo(mark)
             return None
     for number, role in enumerate(cls.spec.roles):
-        if role.tasks > role.min_tasks:
-            more = view.queues.room_for(waiting.spec, role.demand, role.tasks - role.min_tasks, held)
+        if (most := waiting.spec.worth(role)) > role.min_tasks:
+            more = view.queues.room_for(waiting.spec, role.demand, most - role.min_tasks, held)
             wanted = range(role.min_tasks, role.min_tasks + more)
             _place_tasks(view, cls, waiting, draft, number, wanted, held, barred, allowed, domain)
     return held or None

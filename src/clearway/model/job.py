@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.array import Array
+from clearway.model.speedup import Speedup, worth
 from clearway.model.values import SECOND_US
 
 WHOLE = 1000
@@ -128,6 +129,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     code: str = ""
     input: str = ""
     skip_code: int = 0
+    speedup: Speedup = ()
     array: Array | None = None
     index: int | None = None
 
@@ -137,6 +139,10 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         if self.time_estimate_us is None or self.time_limit_us is None:
             return self.time_limit_us if self.time_estimate_us is None else self.time_estimate_us
         return min(self.time_estimate_us, self.time_limit_us)
+
+    def worth(self, role: Role) -> int:
+        """How many tasks of a role the job is worth giving: its speedup may say that more gain nothing."""
+        return max(worth(self.speedup, role.tasks), role.min_tasks) if self.speedup else role.tasks
 
     @property
     def milli_gpus(self) -> int:

@@ -13,6 +13,7 @@ from clearway.model.array import read_array
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.job import LEVELS, WHOLE, Checkpoint, Demand, JobSpec, Pin, Role, Topology
 from clearway.model.retry_words import read_retry_on
+from clearway.model.speedup import read_speedup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -195,6 +196,7 @@ JOB_WORDS: dict[str, Word] = {
     **_SHAPE_WORDS,
     **DEMAND_WORDS,
     "array": Word(read_array, "text", "so many like jobs, or their indices: 100, 0-99, 1-9:2, 0-99%10 (10 at once)"),
+    "speedup": Word(read_speedup, "nested", "how fast it is with so many tasks: {1: 1, 2: 1.9, 4: 3.5}"),
     "roles": Word(_roles, "nested", "kinds of tasks that start together, instead of tasks"),
     "colocate": Word(v.count, "number", "so many such jobs may share its devices' time with it; 0: none"),
     "topology": Word(_topology, "nested", "{require: .., prefer: ..}: domain that must or should hold its devices"),
@@ -221,7 +223,7 @@ JOB_WORDS: dict[str, Word] = {
     "tenant": Word(v.name, "text", "who pays for it"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
-LATER = frozenset({"secrets", "speedup", "max_cost"})
+LATER = frozenset({"secrets", "max_cost"})
 """Words of SPEC that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
@@ -307,7 +309,7 @@ def _build(given: dict[str, Any]) -> JobSpec:
 _SAME = (
     "name", "queue", "priority", "workdir", "code", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
-    "topology", "array",
+    "topology", "array", "speedup",
 )
 _TIMED = (
     "time_limit", "time_estimate", "start_deadline", "deadline", "retry_backoff", "retry_backoff_max", "retry_window",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.model.job import LEVELS
+from clearway.model.speedup import speed
 from clearway.sim.truth import FULL
 
 if TYPE_CHECKING:
@@ -36,20 +37,23 @@ def elastic(spec: JobSpec) -> bool:
 
 def work_of(spec: JobSpec, runtime_us: int) -> int:
     """Return the work of so much undisturbed running time."""
-    return runtime_us * UNIT * (spec.roles[0].tasks if elastic(spec) else 1)
+    return runtime_us * UNIT * speed(spec.speedup, spec.roles[0].tasks) // FULL if elastic(spec) else runtime_us * UNIT
 
 
 def rate(spec: JobSpec, truth: Truth, places: Collection[Place]) -> int:
     """Return the work per microsecond of an attempt that holds these places.
 
-    A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks. Where tasks that share a
-    device's time want more than there is of it, each gets what it wants in the same proportion.
+    A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks, or as its `speedup` says. Where
+    tasks that share a device's time want more than there is of it, each gets what it wants in the same proportion.
     """
     if not places:
         return UNIT
     speeds = dict(truth.speed)
     each = [speeds.get(node.gpu_model, FULL) * FULL_TIME * FULL // crowd for node, _, crowd in places]
-    whole = sum(each) if elastic(spec) else min(each)
+    if elastic(spec) and spec.speedup:
+        whole = sum(each) * speed(spec.speedup, len(each)) // (len(each) * FULL)
+    else:
+        whole = sum(each) if elastic(spec) else min(each)
     return max(whole * UNIT // (_slowdown(truth, places) * FULL), 1)
 
 
