@@ -43,8 +43,8 @@ def work_of(spec: JobSpec, runtime_us: int) -> int:
 def rate(spec: JobSpec, truth: Truth, places: Collection[Place]) -> int:
     """Return the work per microsecond of an attempt that holds these places.
 
-    A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks, or as its `speedup` says. Where
-    tasks that share a device's time want more than there is of it, each gets what it wants in the same proportion.
+    A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks, or as its `speedup` says.
+    Where tasks that share a device's time want more than there is of it, each gets what it wants in the same proportion.
     """
     if not places:
         return UNIT
