@@ -38,11 +38,22 @@ def main() -> int:
         if len(names) > 1:
             print(f"\n{name}: {benchmark.TITLE}", flush=True)
         for key, value in found.items():
-            print(f"{key:44} {_shown(value):>16}  {benchmark.KEYS.get(key, '')}")
+            if isinstance(value, list):
+                _print_table(value, benchmark.KEYS[key])
+            else:
+                print(f"{key:44} {_shown(value):>16}  {benchmark.KEYS.get(key, '')}")
     if args.json:
         json.dump(documents if len(names) > 1 else documents[names[0]], sys.stdout, indent=2)
         print()
     return 0
+
+
+def _print_table(rows: list[dict[str, str]], meaning: str) -> None:
+    print(meaning)
+    lines = [list(rows[0]), *([row[name] for name in rows[0]] for row in rows)] if rows else []
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        print("  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True)))
 
 
 def _shown(value: object) -> str:

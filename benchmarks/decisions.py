@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.peers import Buckets, Scan
 from benchmarks.rig import GPUS_OF, NODES, Arrivals, CoreRig, LoopRig, fleet
 from clearway.core.resources import GPUS
-from clearway.model.fleet import PolicySpec
+from clearway.model.fleet import PolicySpec, QueueSpec
 from clearway.policies.registry import BUNDLES
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _check_fit(measured: Measured) -> int:
 
 def _long_lines(found: dict[str, Any], prefix: str, policy: PolicySpec) -> None:
     for layer, rig in (("", CoreRig), ("step_", LoopRig)):
-        measured = Measured(rig(policy, LINE_QUEUES), Arrivals(7, LINE_QUEUES), 7)
+        measured = Measured(rig(policy, [QueueSpec(name) for name in LINE_QUEUES]), Arrivals(7, LINE_QUEUES), 7)
         _line_up(measured)
         _percentiles(found, f"{prefix}{layer}{{}}_ms_100k_waiting", measured, LINE_CYCLES)
 

@@ -1,4 +1,4 @@
-"""Speed, memory and fidelity of `clearway replay` on public traces. Parts: lublin, gaia, million, swf (`--only`)."""
+"""Speed and memory of `clearway replay` on public traces. Parts: lublin, gaia, million (`--only`)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks import rlscheduler as rl
 from clearway.model.fleet import PolicySpec
 from clearway.model.job import JobSpec
 from clearway.model.values import SECOND_US
-from clearway.sim.results.paired import DRAWS, HIGH, LOW, compare
 from clearway.sim.results.replay import Plan, replay
 from clearway.sim.truth import Truth
 from clearway.sim.workloads import Arrival, open_workload
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
     from clearway.sim.results.outcome import Outcome
 
-TITLE = "speed, memory and fidelity of replays of public traces"
+TITLE = "speed and memory of replays of public traces"
 MIB = 2**20
 EASY = PolicySpec(order=("fifo",), backfill="easy", estimate="oracle")
 PRIORITY = PolicySpec(order=("priority", "fifo"), backfill="none")
@@ -46,20 +44,12 @@ KEYS = {
     "million_peak_mib": "MiB of memory at most for a million synthetic jobs",
     "million_seconds": "s for them",
     "million_jobs_per_second": "jobs a second",
-    "swf_easy_minus_none": "paired difference of FCFS with and without EASY",
-    "swf_easy_minus_none_low": "its 95 % interval from resampled sequences",
-    "swf_easy_minus_none_high": "",
 } | {f"gaia_{name}_seconds": "s for 100,000 jobs, plain priority" for name in GAIA}
-for _order in rl.CELLS:
-    for _backfill in ("none", "easy"):
-        KEYS[f"swf_{_order}_{_backfill}"] = f"mean bounded slowdown, {_order}, backfill {_backfill}"
-        KEYS[f"swf_{_order}_{_backfill}_published"] = "published for it"
-        KEYS[f"swf_{_order}_{_backfill}_by_their_rules"] = "by the published rules, in a program of its own"
 
 
 def run(args: Namespace) -> dict[str, Any]:
     """Run the parts."""
-    parts = {"lublin": _lublin, "gaia": _gaia, "swf": _swf, "million": _million}
+    parts = {"lublin": _lublin, "gaia": _gaia, "million": _million}
     found: dict[str, Any] = {}
     for name, part in parts.items():
         if not args.only or name in args.only:
@@ -83,35 +73,6 @@ def timed(workload: Path, policy: PolicySpec) -> tuple[float, Outcome]:
     trace = open_workload(workload)
     outcome = replay(Plan(workload, fleet_for(trace, Survey.of(trace)), "timed", policy))
     return time.perf_counter() - begun, outcome
-
-
-# --- fidelity ----------------------------------------------------------------------------------
-
-
-def _swf(data: Path) -> dict[str, Any]:
-    drawn = rl.sequences(data / "swf" / "lublin_256.swf.gz")
-    found: dict[str, Any] = {}
-    cells: dict[tuple[str, str], rl.Cell] = {}
-    for order, published in rl.CELLS.items():
-        for backfill, figure in zip(("none", "easy"), published, strict=True):
-            cells[order, backfill] = rl.cell(order, backfill, drawn)
-            found[f"swf_{order}_{backfill}"] = cells[order, backfill].slowdown
-            found[f"swf_{order}_{backfill}_published"] = figure
-            theirs = [rl.their_slowdown(order, jobs, backfill=backfill == "easy") for jobs in drawn]
-            found[f"swf_{order}_{backfill}_by_their_rules"] = statistics.mean(theirs)
-    low, high = _interval(cells["fifo", "none"], cells["fifo", "easy"])
-    found["swf_easy_minus_none"] = found["swf_fifo_easy"] - found["swf_fifo_none"]
-    return found | {"swf_easy_minus_none_low": low, "swf_easy_minus_none_high": high}
-
-
-def _interval(base: rl.Cell, other: rl.Cell) -> tuple[float, float]:
-    """Resample whole sequences."""
-    pairs = zip(base.sequences, other.sequences, strict=True)
-    each = np.array([compare(b, o)["bounded_slowdown"]["mean"] for b, o in pairs])
-    chance = np.random.default_rng(0)
-    means = each[chance.integers(0, len(each), (DRAWS, len(each)))].mean(axis=1)
-    low, high = np.percentile(means, [LOW, HIGH])
-    return float(low), float(high)
 
 
 # --- scale -------------------------------------------------------------------------------------

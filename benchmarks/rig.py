@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from clearway.core.ledger import Ledger
     from clearway.model.asks import Ask
+    from clearway.model.events import Record
     from clearway.model.fleet import PolicySpec
     from clearway.model.job import JobSpec
     from clearway.ports.engine import Report
@@ -114,13 +115,13 @@ def _job(model: str, shape: tuple[int, int, int], queue: str) -> JobSpec:
 class CoreRig:
     """The core calls that the loop makes for each decision (`loop.state`), and nothing else."""
 
-    def __init__(self, policy: PolicySpec, queues: Sequence[str] = ()) -> None:
+    def __init__(self, policy: PolicySpec, queues: Sequence[QueueSpec] = ()) -> None:
         """Begin with the fleet, empty."""
         self._view = View(rules_for(policy))
         for number, node in enumerate(fleet()):
             self._view.ledger.add_node(NodeId(number), node)
-        for name in queues:
-            self._view.set_queue(QueueSpec(name), ())
+        for queue in queues:
+            self._view.set_queue(queue, ())
         self._jobs: dict[JobId, Candidate] = {}
         self._next = 1
 
@@ -195,12 +196,16 @@ class CoreRig:
 class LoopRig:
     """The whole loop: submits, starts, reports of tasks that are up and gone, and all records of it."""
 
-    def __init__(self, policy: PolicySpec, queues: Sequence[str] = ()) -> None:
+    def __init__(
+        self, policy: PolicySpec, queues: Sequence[QueueSpec] = (), nodes: Sequence[NodeSpec] | None = None
+    ) -> None:
         """Begin with the fleet, empty."""
         self._world = World(policy)
-        nodes = [NodeIsUp(node) for node in fleet()]
-        self._world.step([ControllerUp(), *nodes, *(SetQueue(QueueSpec(name)) for name in queues)], 0)
+        self.records: Sequence[Record] = ()
+        up = [NodeIsUp(node) for node in nodes or fleet()]
+        self._world.step([ControllerUp(), *up, *map(SetQueue, queues)], 0)
         self._up: list[Report] = []
+        self._tasks: dict[JobId, list[TaskRef]] = {}
 
     @property
     def ledger(self) -> Ledger:
@@ -214,14 +219,23 @@ class LoopRig:
 
     def turn(self, ends: Sequence[JobId], arrivals: Sequence[JobSpec], now_us: int) -> list[Started]:
         """Step once: what started in the last step is up now, these ended, those are new."""
-        inputs: list[Ask | Report] = [*self._up, *(TaskIsGone(TaskRef(job, 1, 0, 0), 0) for job in ends)]
+        inputs: list[Ask | Report] = [*self._up, *self._gone(ends)]
         if arrivals:
             inputs.append(Submit(tuple(arrivals)))
         step = self._world.step(inputs, now_us)
+        self.records = step.records
         started = [record for record in step.records if isinstance(record, Started)]
-        self._up = [TaskIsUp(TaskRef(record.job, 1, 0, 0)) for record in started]
+        self._up = [TaskIsUp(task) for record in started for task in _tasks(record)]
+        self._tasks.update((record.job, _tasks(record)) for record in started)
         return started
+
+    def _gone(self, ends: Sequence[JobId]) -> list[Report]:
+        return [TaskIsGone(task, 0) for job in ends for task in self._tasks.pop(job)]
 
     def validate(self) -> None:
         """Recompute the books; LedgerError where they are wrong."""
         self._world.validate()
+
+
+def _tasks(record: Started) -> list[TaskRef]:
+    return [TaskRef(record.job, record.attempt, grant.role, grant.index) for grant in record.grants]

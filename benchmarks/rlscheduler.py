@@ -62,10 +62,10 @@ class Cell(NamedTuple):
         return statistics.mean(float(slowdowns(jobs).mean()) for jobs in self.sequences)
 
 
-def sequences(log: Path) -> list[list[Arrival]]:
-    """Return the sequences, each job with its run time as estimate."""
+def sequences(log: Path, many: int = SEQUENCES) -> list[list[Arrival]]:
+    """Return the sequences, each job with its run time as estimate; more than the published ones are drawn on."""
     jobs = list(open_workload(log).arrivals())
-    return [[_known(a) for a in jobs[start : start + LENGTH]] for start in starts(len(jobs))]
+    return [[_known(a) for a in jobs[start : start + LENGTH]] for start in starts(len(jobs), many)]
 
 
 def _known(arrival: Arrival) -> Arrival:
@@ -74,11 +74,11 @@ def _known(arrival: Arrival) -> Arrival:
     return Arrival(arrival.at_us + FIRST_SUBMIT_US, spec, arrival.truth)
 
 
-def starts(jobs: int, seed: int = PUBLISHED_SEED) -> list[int]:
+def starts(jobs: int, many: int = SEQUENCES, seed: int = PUBLISHED_SEED) -> list[int]:
     """Draw where the sequences begin: NumPy's old generator, seeded as Gym did, by the SHA-512 of the seed."""
     words = np.frombuffer(hashlib.sha512(str(seed).encode()).digest()[:8], "<u4")
     chance = np.random.RandomState(words)
-    return [int(chance.randint(LENGTH, jobs - LENGTH - 1)) for _ in range(SEQUENCES)]
+    return [int(chance.randint(LENGTH, jobs - LENGTH - 1)) for _ in range(many)]
 
 
 def cell(order: str, backfill: str, drawn: Sequence[Sequence[Arrival]]) -> Cell:
