@@ -93,6 +93,10 @@ class Promises:
             one.promise.job == job and one.promise.held and self._still_clearing(one.promise) for one in self.active
         )
 
+    def kept_for(self, job: JobId) -> bool:
+        """Return whether a place is kept that was cleared for a job."""
+        return any(one.promise.job == job and one.promise.held for one in self.active)
+
     def made_to(self, job: JobId) -> Reservation | None:
         """Return what a job is promised in this cycle."""
         return next((one.promise for one in self.active if one.promise.job == job), None)

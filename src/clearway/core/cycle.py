@@ -10,12 +10,13 @@ Only classes that something changed for are tried; of the others the first of ea
 
 from __future__ import annotations
 
-import heapq
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from clearway.core import explain
+from clearway.core.agenda import Agenda
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
 from clearway.core.grow import grow
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from clearway.core.ledger import Held
     from clearway.core.line import WaitClass, Waiting
     from clearway.core.place import Allowed
+    from clearway.core.places import Places
     from clearway.core.trace import Trace
     from clearway.core.view import View
     from clearway.model.ids import ClassId, JobId
@@ -50,14 +52,6 @@ SAYING = (
     "booking",
 )  # facts that make another reason of the same code; amounts alone do not
 SHOWN_NODES = 8  # a start's cause names so many nodes, then "..": the grants name them all
-
-
-class Turn(NamedTuple):
-    """The job at a position of a class whose turn it is."""
-
-    key: Key
-    cls: ClassId
-    position: int
 
 
 class Plan(NamedTuple):
@@ -83,7 +77,7 @@ def wake(view: View) -> None:
     if view.promises_changed:
         view.line.wake_passed_over()
     if view.ledger.gained:
-        view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger)
+        view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger, lightly=not view.bookings)
     if view.victims_changed and view.rules.preempt:
         view.line.wake_without_room(view.may_take)
         if view.bookings:
@@ -103,8 +97,8 @@ class _Cycle:
         self.started: set[JobId] = set()
         self.said: set[ClassId] = set()
         self.next_us: int | None = None
-        self.turns: list[Turn] = []
-        self.alone = False
+        self.agenda = Agenda(view, (), alone=True)
+        self.full: set[Places] = set()  # candidates of which none is left
 
     def run(self) -> Plan:
         wake(self.view)
@@ -120,36 +114,33 @@ class _Cycle:
 
     def _in_order(self) -> None:
         line = self.view.line
-        first = [*line.awake, *(number for pool in line.blocking for number in self._owed_first(pool))]
+        owed = [number for pool in line.blocking for number in self._owed_first(pool)]
+        first = [*line.awake, *line.stirred, *owed]
         # positions are worked out only where queues are really compared
-        self.alone = not self.promises.active and len({line.classes[number].spec.queue for number in first}) == 1
-        turns = [self._turn(line.classes[number], 0) for number in first]
-        self.turns = turns
-        heapq.heapify(turns)
-        while turns:
-            turn = heapq.heappop(turns)
+        alone = not self.promises.active and len({line.classes[number].spec.queue for number in first}) == 1
+        self.agenda = Agenda(self.view, first, alone=alone)
+        while (turn := self.agenda.next()) is not None:
             cls = line.classes[turn.cls]
-            if self.view.moving_order and not self.alone and (now := self._turn(cls, turn.position)).key > turn.key:
-                heapq.heappush(turns, now)
-                continue
             position = self._take_turn(cls, turn.position, turn.key)
             if position is not None and position < len(cls.entries):
-                heapq.heappush(turns, self._turn(cls, position))
+                self.agenda.add(cls, position)
             if self.barred is not None and self.barred.all() and self.view.rules.backfill == "none":
                 break
+        line.wake_stirred()
 
     def _owed_first(self, pool: int) -> list[ClassId]:
         """Return the sleeping classes of a pool of which one is owed something first.
 
         Their heads stand in the order of their own words; where queues count as well, the first of each may be it.
         """
-        line, heads = self.view.line, self.view.line.blocking[pool]
+        line = self.view.line
+        heads = (number for _, number in line.blocking[pool] if number not in line.stirred)
         if not self.view.moving_order:
-            return [heads[0][1]] if heads else []
+            return list(itertools.islice(heads, 1))
         if self.view.queues.any_guarantee:
-            return [number for _, number in heads]
+            return list(heads)
         by_queue: dict[str, ClassId] = {}
-        for _, number in heads:
+        for number in heads:
             by_queue.setdefault(line.classes[number].spec.queue, number)
         return list(by_queue.values())
 
@@ -158,11 +149,7 @@ class _Cycle:
         for cls in self.view.line.wake_passed_over():
             left = next((i for i in range(len(cls.entries)) if cls.entries[i][1] not in self.started), None)
             if left is not None:
-                heapq.heappush(self.turns, self._turn(cls, left))
-
-    def _turn(self, cls: WaitClass, position: int) -> Turn:
-        waiting = cls.jobs[cls.entries[position][1]]
-        return Turn(self.view.turn_key(cls, waiting, alone=self.alone), cls.id, position)
+                self.agenda.add(cls, left)
 
     def _take_turn(self, cls: WaitClass, position: int, key: Key) -> int | None:
         """Start the job whose turn it is, or see to what it is owed; return the class's next position in this cycle."""
@@ -172,6 +159,13 @@ class _Cycle:
         if self.trace is not None:
             self.trace.turn(cls, waiting, self._bar_for(cls))
         limit = self.view.queues.held_back(waiting.spec)
+        line = self.view.line
+        if cls.id in line.stirred:
+            line.stirred.discard(cls.id)
+            if limit is None and cls.places[0] in self.full and self._as_before(cls, waiting):
+                self._owe(cls, waiting, key)  # it sleeps on
+                return None
+            line.wake(cls)
         if limit is not None:
             if not self._clear_limit(cls, waiting, key, limit):
                 self._limited(cls, limit)
@@ -183,6 +177,8 @@ class _Cycle:
         if held is not None:
             self._start(waiting, held)
             return position + 1
+        if cls.simple and cls.places[0].best() == NONE:
+            self.full.add(cls.places[0])
         return self._failed(cls, waiting, position, key)
 
     # --- starting ------------------------------------------------------------------------------
@@ -279,7 +275,7 @@ class _Cycle:
         line.sleep(cls, Mode.LIMITED)
         for number in self._owed_first(cls.pool) if blocked else ():
             # it is owed nothing any more: the next of its pool is
-            heapq.heappush(self.turns, self._turn(line.classes[number], 0))
+            self.agenda.add(line.classes[number], 0)
         cls.limited_by = (str(limit.get("queue") or limit.get("limit")),)
 
     def _failed(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
@@ -332,6 +328,20 @@ class _Cycle:
         if not self.promises.everyone:
             self.view.line.sleep(cls, Mode.NO_ROOM)
         self._owe(cls, waiting, key)
+
+    def _as_before(self, cls: WaitClass, waiting: Waiting) -> bool:
+        """Return whether a class that finds no room would only be told once more what it was told last."""
+        if not cls.reasons or cls.reasons[0].code != Code.NO_CAPACITY:
+            return False
+        view = self.view
+        if not view.rules.preempt:
+            return len(cls.reasons) == 1
+        if self.promises.kept_for(waiting.job):
+            return False
+        taker, shares = view.taker(waiting), view.shares()
+        refusals = [f"{rule.name}: {why}" for rule in view.rules.preempt if (why := rule.refusal(taker, shares))]
+        said = cls.reasons[1].get("why") if len(cls.reasons) > 1 else ""
+        return len(refusals) == len(view.rules.preempt) and said == "; ".join(refusals)
 
     def _soonest(self, moment_us: int | None) -> None:
         if moment_us is not None:

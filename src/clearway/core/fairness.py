@@ -83,6 +83,7 @@ class Fairness:
         self._wishes: dict[str, Wish] = {}
         self._capacity: dict[str, int] = {}
         self._seen: tuple[int, int] = (-1, -1)
+        self._positions: dict[str, tuple[int, Position]] = {}
 
     def _refresh(self) -> None:
         seen = (self._queues.revision, self._ledger.fleet_revision)
@@ -92,6 +93,7 @@ class Fairness:
             self._capacity = capacity(self._ledger)
         self._seen = seen
         self._shares, self._wishes = {}, {}
+        self._positions.clear()
         self._share_out("", self._all())
 
     def _all(self) -> int:
@@ -155,7 +157,13 @@ class Fairness:
     ) -> Position:
         """Return how far a queue is from its share, as it is or with `more` or `less` held; `past`: its past counts."""
         self._refresh()
-        return tuple(self._step(name, more, less, past=past) for name in reversed(self._queues.chain(queue)))
+        if more is not None or less is not None or not past or self._queues.memory is not None:
+            return tuple(self._step(name, more, less, past=past) for name in reversed(self._queues.chain(queue)))
+        at, known = self._queues.stamp(queue), self._positions.get(queue)
+        if known is None or known[0] != at:
+            found = tuple(self._step(name, None, None, past=past) for name in reversed(self._queues.chain(queue)))
+            known = self._positions[queue] = (at, found)
+        return known[1]
 
     def _step(self, name: str, more: Amounts | None, less: Amounts | None, *, past: bool) -> tuple[int, int]:
         use, share = self._burden(name, more, less, past=past), self._shares.get(name, 0)

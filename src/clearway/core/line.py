@@ -67,11 +67,12 @@ class WaitClass:
     """Waiting jobs with equal demands in one queue. What is found out for its head holds for all of them.
 
     `too_long_us`: in mode PASSED_OVER, jobs that run at least so long cannot start beside what is promised.
+    `simple`: it has room exactly where one more task of its one role has. `claim` and `need` are kept by the view.
     """
 
     __slots__ = (
-        "bound", "cannot", "entries", "fleet", "id", "jobs", "limited_by", "mode", "never", "places", "pool",
-        "reasons", "shortest_us", "slot", "spec", "too_long_us",
+        "bound", "cannot", "claim", "claim_at", "entries", "fleet", "id", "jobs", "limited_by", "mode", "need", "never",
+        "places", "pool", "reasons", "shortest_us", "simple", "slot", "spec", "too_long_us",
     )  # fmt: skip
 
     def __init__(self, number: ClassId, spec: JobSpec, places: list[Places], bound: Bound | None = None) -> None:
@@ -87,6 +88,9 @@ class WaitClass:
         self.pool = self.slot = -1
         self.fleet = -1
         self.cannot = self.never = False
+        self.claim, self.claim_at = 1, -1
+        self.need: dict[str, int] | None = None
+        self.simple = bound is None and spec.pin is None and len(spec.roles) == 1 and spec.roles[0].min_tasks == 1
 
     def at(self, position: int) -> Waiting | None:
         """Return the job at a position in the class's order, None past the end."""
@@ -121,6 +125,8 @@ class Line:
         self.classes: dict[ClassId, WaitClass] = {}
         self.awake: set[ClassId] = set()
         self.new: set[ClassId] = set()
+        self.stirred: set[ClassId] = set()
+        """Sleeping classes that are tried in this cycle as long as there is room for anything like them."""
         self.blocking: dict[int, SortedList[tuple[Key, ClassId]]] = {}
         self.count = 0
         self.keys: dict[ClassId, ClassKey] = {}
@@ -281,7 +287,13 @@ class Line:
         self._unblock(cls)
         cls.mode, cls.limited_by = Mode.AWAKE, ()
         self._sleeps[cls.slot] = False
+        self.stirred.discard(cls.id)
         self.awake.add(cls.id)
+
+    def wake_stirred(self) -> None:
+        """Wake the classes whose turn did not come."""
+        for number in sorted(self.stirred):
+            self.wake(self.classes[number])
 
     def _unblock(self, cls: WaitClass) -> None:
         for sleepers in (self.limited, self.passed, self.no_room):
@@ -300,8 +312,8 @@ class Line:
         if mode in BLOCKING:
             self.blocking.setdefault(cls.pool, SortedList()).add((cls.entries[0][0], cls.id))
 
-    def wake_for_nodes(self, nodes: Iterable[int], ledger: Ledger) -> None:
-        """Wake the classes that could use what came free on these nodes."""
+    def wake_for_nodes(self, nodes: Iterable[int], ledger: Ledger, *, lightly: bool) -> None:
+        """Wake the classes that could use what came free on these nodes; `lightly`: only stir those that can be."""
         rows = np.fromiter(nodes, np.int64)
         if not len(rows):
             return
@@ -310,10 +322,14 @@ class Line:
         could = self._sleeps[:many].copy()
         for at, amount in enumerate(most):
             could &= self._needs[at, :many] <= amount
+        room: dict[Places, bool] = {}
         for number in sorted(self._in_slot[slot] for slot in np.flatnonzero(could).tolist()):
             cls = self.classes[number]
-            if cls.mode == Mode.CANNOT or _room_on(cls, rows):
-                self.wake(cls)
+            if cls.mode == Mode.CANNOT or _room_on(cls, rows, room):
+                if lightly and cls.simple and cls.mode == Mode.NO_ROOM:
+                    self.stirred.add(number)
+                else:
+                    self.wake(cls)
 
     def wake_for_limits(self, names: set[str]) -> None:
         """Wake the classes that one of these queues or shared limits held back."""
@@ -345,9 +361,13 @@ def pool_mask(cls: WaitClass) -> NDArray[np.bool_]:
     return mask
 
 
-def _room_on(cls: WaitClass, rows: NDArray[np.int64]) -> bool:
+def _room_on(cls: WaitClass, rows: NDArray[np.int64], known: dict[Places, bool]) -> bool:
+    """Return whether some task of a class finds room on these nodes; `known` by its candidates."""
     for places in cls.places:
-        places.refresh()
-        if (places.key.take(rows) >= 0).any():
+        found = known.get(places)
+        if found is None:
+            places.refresh()
+            found = known[places] = bool((places.key.take(rows) >= 0).any())
+        if found:
             return True
     return False

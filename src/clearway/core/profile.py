@@ -175,9 +175,21 @@ class _Gone(NamedTuple):
     """What has ended by a moment: rows of amounts and of devices, and the nodes that they were on."""
 
     touched: NDArray[np.int64]
-    amounts: NDArray[np.bool_]
-    devices: NDArray[np.bool_]
+    amounts: NDArray[np.int64]
+    devices: NDArray[np.int64]
     until_us: int
+
+
+class _Rows(NamedTuple):
+    """Rows in columns, and when each ends."""
+
+    data: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def until(self, moment_us: int) -> _Rows:
+        """Return the rows that end by a moment."""
+        over = np.flatnonzero(self.ends <= moment_us)
+        return _Rows(self.data.take(over, axis=1), self.ends.take(over))
 
 
 class Table:
@@ -187,8 +199,8 @@ class Table:
         """Lay out the rows."""
         self.ledger, self._expected, self._now_us = ledger, ends, now_us
         amounts, devices = ends.columns()
-        self.amounts, self.devices = amounts.data, devices.data
-        self.amount_ends, self.device_ends = _ends(amounts, now_us), _ends(devices, now_us)
+        self._all = [_Rows(rows.data, _ends(rows, now_us)) for rows in (amounts, devices)]
+        self._near, self._near_us = self._all, now_us  # the rows that end by the farthest moment asked about so far
         self.moments = ends.moments(now_us)
         self._now: dict[tuple[Demand, bool], NDArray[np.int64]] = {}
 
@@ -198,8 +210,10 @@ class Table:
         Only nodes on which something ends by then are looked at again; the others have the room they have now.
         """
         many = self._room_now(places, role).copy()
-        over, gone = self.amount_ends <= until_us, self.device_ends <= until_us
-        touched = np.unique(np.concatenate([self.amounts[2, over], self.devices[2, gone] // DEVICE_STRIDE]))
+        if until_us > self._near_us:
+            self._near, self._near_us = [rows.until(until_us) for rows in self._all], until_us
+        over, gone = (rows.until(until_us).data for rows in self._near)
+        touched = np.unique(np.concatenate([over[2], gone[2] // DEVICE_STRIDE]))
         if len(touched):
             many[touched] = self._later(places, role, _Gone(touched, over, gone, until_us))
         return many
@@ -212,9 +226,9 @@ class Table:
         return np.minimum(found, role.tasks)
 
     def _later(self, places: Places, role: Role, then: _Gone) -> NDArray[np.int64]:
-        ledger, touched, over = self.ledger, then.touched, then.amounts
+        ledger, touched = self.ledger, then.touched
         many = np.where(places.may.take(touched), np.int64(ANY), 0)
-        node, row, amount = self.amounts[2, over], self.amounts[3, over], self.amounts[4, over]
+        _, _, node, row, amount = then.amounts
         at = np.searchsorted(touched, node)
         for wanted, need in ledger.needs_of(role.demand):
             if wanted != GPUS:
@@ -231,17 +245,17 @@ class Table:
         shares = ledger.dev_share.reshape(-1, width).take(touched, axis=0)
         rooms = ledger.dev_room.reshape(-1, width).take(touched, axis=0)
         healthy = shares >= 0
-        slot = self.devices[2, then.devices]
+        _, _, slot, share, room = then.devices
         at = (np.searchsorted(touched, slot // DEVICE_STRIDE), slot % DEVICE_STRIDE)
-        np.add.at(shares, at, self.devices[3, then.devices])
-        np.add.at(rooms, at, self.devices[4, then.devices])
+        np.add.at(shares, at, share)
+        np.add.at(rooms, at, room)
         turns = self._turns(touched, shares, then.until_us)
         if demand.gpus:
             memory = ledger.device_memory.take(touched)[:, None]
             idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms >= memory)).sum(axis=1)
-            for row, device, on_it in turns if demand.colocate else ():
-                room = int(rooms[row, device]) >= demand.gpu_memory and bool(healthy[row, device])
-                idle[row] += room and takes_one_more(on_it, demand.colocate)
+            for line, device, on_it in turns if demand.colocate else ():
+                enough = int(rooms[line, device]) >= demand.gpu_memory and bool(healthy[line, device])
+                idle[line] += enough and takes_one_more(on_it, demand.colocate)
             whole: NDArray[np.int64] = idle // demand.gpus
             return whole
         rooms = np.minimum(rooms, ledger.device_memory.take(touched)[:, None])
@@ -278,7 +292,10 @@ class Table:
 
 def _ends(columns: Columns, now_us: int) -> NDArray[np.int64]:
     """Return each row's expected end, later than now."""
-    start, end = columns.data[0], columns.data[1]
+    start: NDArray[np.int64] = columns.data[0]
+    end: NDArray[np.int64] = columns.data[1]
+    if int(end.min()) > now_us:
+        return end
     overrun = np.maximum((now_us - start) // OVERRUN_PARTS, 1)
     later: NDArray[np.int64] = np.where(end > now_us, end, now_us + overrun)
     return later

@@ -36,6 +36,8 @@ class Queues:
         """What the queues held before, where the policy remembers it."""
         self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
+        self._moves = 0
+        self._moved: dict[str, int] = {}
         self._use: dict[Demand, Amounts] = {}
         self._total: dict[tuple[Role, ...], tuple[tuple[str, int], ...]] = {}
 
@@ -50,6 +52,7 @@ class Queues:
         self.any_per_user = any(one.limit_per_user for one in self.specs.values())
         self._children = None
         self._chains.clear()
+        self._all_moved()
 
     def set_limit(self, spec: LimitSpec) -> None:
         """Create or change a shared limit."""
@@ -75,6 +78,15 @@ class Queues:
         self.used_by.clear()
         if self.memory is not None:
             self.memory.hold_nothing()
+        self._all_moved()
+
+    def _all_moved(self) -> None:
+        self._moves += 1
+        self._moved = dict.fromkeys(self.specs, self._moves)
+
+    def stamp(self, queue: str) -> int:
+        """Return a number that changes whenever the use of a queue or of one above it does, or their words do."""
+        return self._moved[self.chain(queue)[-1]]
 
     def per_user(self, queue: str) -> bool:
         """Return whether a queue or one above it limits what each user holds."""
@@ -204,6 +216,8 @@ class Queues:
             used = self.used[name]
             for resource, amount in amounts.items():
                 used[resource] = used.get(resource, 0) + amount * tasks
+        self._moves += 1
+        self._moved[name] = self._moves  # the topmost
         self.revision += 1
 
     def count_held(self, spec: JobSpec, held: Iterable[Held], sign: int) -> None:

@@ -248,17 +248,27 @@ class View:
 
         `alone`: only jobs of its queue are compared, so that the queue's position does not matter.
         """
+        key = (self.claim(cls) if self.queues.any_guarantee else 1, *waiting.key)
+        return key if alone else self.placed_key(key, cls.spec.queue)
+
+    def claim(self, cls: WaitClass) -> int:
+        """Return 0 where jobs of a class claim what their queue is guaranteed, else 1; kept until use changes."""
+        at = self.queues.stamp(cls.spec.queue)
+        if cls.claim_at != at:
+            if cls.need is None:
+                cls.need = self.queues.least_of(cls.spec)
+            cls.claim, cls.claim_at = 0 if self.queues.guaranteed(cls.spec.queue, cls.need) else 1, at
+        return cls.claim
+
+    def placed_key(self, key: Key, queue: str) -> Key:
+        """Return a key with the queue's position where the order goes by queues."""
         rules = self.rules
-        claim = 1
-        if self.queues.any_guarantee:
-            claim = 0 if self.queues.guaranteed(cls.spec.queue, self.queues.least_of(cls.spec)) else 1
-        if not rules.by_queue or alone:
-            return (claim, *waiting.key)
-        position = self.fairness.position(cls.spec.queue)
+        if not rules.by_queue:
+            return key
+        position = self.fairness.position(queue)
         if rules.mix is not None:
-            return (claim, rules.mix.key(waiting.key[0], position), *waiting.key[1:])
-        parts = [position if i in rules.by_queue else part for i, part in enumerate(waiting.key)]
-        return (claim, *parts)
+            return (key[0], rules.mix.key(key[1], position), *key[2:])
+        return tuple([position if i - 1 in rules.by_queue else part for i, part in enumerate(key)])
 
     def weighed(self, one: Candidate, now_us: int) -> dict[str, int]:
         """Return what each order of the policy says of a job, with its weight, in thousandths; the smaller is first."""

@@ -1,0 +1,89 @@
+"""Whose turn it is next in a cycle.
+
+Jobs stand in lanes: one for each queue where starts move queues past one another, else all in one. A start moves whole
+lanes, and a lane's place is looked up anew only when it comes to the front: within a cycle use only grows.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from clearway.core.line import Key, WaitClass
+    from clearway.core.view import View
+    from clearway.model.ids import ClassId
+
+
+class Turn(NamedTuple):
+    """The job at a position of a class whose turn it is."""
+
+    key: Key
+    cls: ClassId
+    position: int
+
+
+class Agenda:
+    """The turns that are still to come, in order. `alone`: jobs of one queue only, so that its place does not count."""
+
+    def __init__(self, view: View, first: Iterable[ClassId], *, alone: bool) -> None:
+        """Begin with the first jobs of these classes."""
+        self._view = view
+        self._moves = view.moving_order and not alone
+        self._lanes: dict[str, list[Turn]] = {}
+        classes = view.line.classes
+        for number in first:
+            cls = classes[number]
+            self._lanes.setdefault(self._lane(cls), []).append(self._turn(cls, 0))
+        for lane in self._lanes.values():
+            heapq.heapify(lane)
+        self._order = [(self._front(name), name) for name in self._lanes]
+        heapq.heapify(self._order)
+
+    def _lane(self, cls: WaitClass) -> str:
+        return cls.spec.queue if self._moves else ""
+
+    def _turn(self, cls: WaitClass, position: int) -> Turn:
+        """Return a turn by its key inside its lane."""
+        return Turn(self._view.turn_key(cls, cls.jobs[cls.entries[position][1]], alone=True), cls.id, position)
+
+    def _front(self, name: str) -> Key:
+        """Return what orders a lane now: the key of its first turn. The lane must not be empty."""
+        view, lane = self._view, self._lanes[name]
+        if not self._moves:
+            return lane[0].key
+        if view.queues.any_guarantee:
+            while lane[0].key[0] != (claim := view.claim(view.line.classes[lane[0].cls])):
+                heapq.heapreplace(lane, lane[0]._replace(key=(claim, *lane[0].key[1:])))
+        return view.placed_key(lane[0].key, name)
+
+    def add(self, cls: WaitClass, position: int) -> None:
+        """Have the job at a position of a class take its turn as well."""
+        name = self._lane(cls)
+        lane = self._lanes.setdefault(name, [])
+        heapq.heappush(lane, self._turn(cls, position))
+        if lane[0].cls == cls.id:
+            heapq.heappush(self._order, (self._front(name), name))
+
+    def next(self) -> Turn | None:
+        """Take out the first turn, with its key among all at this moment; None when none is left."""
+        order, lanes = self._order, self._lanes
+        while order:
+            before, name = order[0]
+            lane = lanes[name]
+            if not lane:
+                heapq.heappop(order)
+                continue
+            now = self._front(name)
+            if now > before:
+                heapq.heapreplace(order, (now, name))
+                continue
+            turn = heapq.heappop(lane)
+            if lane:
+                heapq.heapreplace(order, (self._front(name), name))
+            else:
+                heapq.heappop(order)
+            return turn._replace(key=now)
+        return None
