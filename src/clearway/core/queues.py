@@ -37,7 +37,7 @@ class Queues:
         self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
         self._moves = 0
-        self._moved: dict[str, int] = {}
+        self._moved: dict[str, int] = {"default": 0}
         self._use: dict[Demand, Amounts] = {}
         self._total: dict[tuple[Role, ...], tuple[tuple[str, int], ...]] = {}
 
