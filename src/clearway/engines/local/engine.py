@@ -1,4 +1,7 @@
-"""The engine of this machine, in the controller: no threads, one connection to the runner, and nothing that waits."""
+"""The engine of this machine, in the controller: one connection to the runner, and nothing that waits.
+
+Its only thread asks how the devices are: a driver may not answer.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from clearway.engines.local import groups, orders, paths
+from clearway.engines.local.health import Health
+from clearway.engines.local.inventory import unhealthy_of
 from clearway.engines.local.link import Link
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
@@ -53,9 +58,10 @@ class LocalEngine:
         workdir: Path | None = None, output_size: int = 0, lead: tuple[str, int] = ("", 0),
     ) -> None:  # fmt: skip
         self.home = home.absolute()
-        self.trouble = ""
-        """What the runner cannot do at the moment though it goes on, in a sentence; empty when all is well."""
-        self._node, self._unhealthy, self._devices = node, unhealthy, devices
+        self._said = ""
+        self._node, self._devices = node, devices
+        self._health = Health(lambda: unhealthy_of(devices), self.wake, unhealthy)
+        self._told_unhealthy = unhealthy
         self._output_size = output_size
         self._workdir = workdir if workdir is not None else Path.home()
         self._link = Link(self.home / paths.RUNNER, *lead)
@@ -69,6 +75,11 @@ class LocalEngine:
         self._quiet_told_at: float | None = None
         self._pinged_at = 0.0
         self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+
+    @property
+    def trouble(self) -> str:
+        """What runner or driver cannot do at the moment though all goes on, in a sentence; empty when all is well."""
+        return "; ".join(filter(None, (self._said, self._health.trouble())))
 
     @property
     def runner_pid(self) -> int:
@@ -102,6 +113,8 @@ class LocalEngine:
             for message in self._link.turn():
                 if message["is"] == "here":
                     self._opened = True
+                    if self._devices:
+                        self._health.begin()
                     self._meet(message)
                     return Inventory((self._up(message),), tuple(_gone(m) for m in message["gone"]))
             if time.monotonic() > until:
@@ -147,6 +160,7 @@ class LocalEngine:
 
     def close(self) -> None:
         """Detach. Tasks go on; a runner without any leaves."""
+        self._health.close()
         self._link.close({"do": "bye"})
         os.close(self._wake_in)
         os.close(self._wake_out)
@@ -174,8 +188,11 @@ class LocalEngine:
         if told is not None and self._link.greeted and self._link.last_heard > told:
             self._quiet_told_at = None  # it only hung: what it knows comes with its answer
             self._link.greet()
+        elif self._opened and self._health.unhealthy != self._told_unhealthy and self._link.greeted:
+            self._told_unhealthy = self._health.unhealthy  # the node is reported anew, with what runs on it
+            self._link.greet()
         if self._link.displaced:
-            self.trouble = "another controller took over the runner of this machine"
+            self._said = "another controller took over the runner of this machine"
         self._mind_quiet()
 
     def _hear(self, message: Message) -> None:
@@ -187,12 +204,12 @@ class LocalEngine:
         elif said == "gone":
             self._report_gone(_gone(message))
         elif said == "trouble":
-            self.trouble = message["text"]
+            self._said = message["text"]
         elif said == "here":
             self._meet_again(message)
 
     def _meet(self, here: Message) -> None:
-        self.trouble = here["trouble"]
+        self._said = here["trouble"]
         self._groups, self._refused = frozenset(here.get("groups", ())), here.get("refused", "")
 
     def _meet_again(self, here: Message) -> None:
@@ -212,7 +229,8 @@ class LocalEngine:
 
     def _up(self, here: Message) -> NodeIsUp:
         running = dict.fromkeys((*map(orders.task_of, here["live"]), *self._launches))
-        return NodeIsUp(self._node, tuple(running), self._unhealthy)
+        self._told_unhealthy = self._health.unhealthy
+        return NodeIsUp(self._node, tuple(running), self._told_unhealthy)
 
     def _mind_quiet(self) -> None:
         now = time.monotonic()

@@ -152,6 +152,12 @@ def real_devices() -> list[Device]:
     return _allowed(every, os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
+def unhealthy_of(names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return which of these devices, by their place, are unhealthy now, or no longer shown by the driver."""
+    healthy = {device.name for device in real_devices() if device.healthy}
+    return tuple(number for number, name in enumerate(names) if name not in healthy)
+
+
 def _device(number: int) -> tuple[Device, str]:
     """Return a device and its unique name. One that does not answer is there, and unhealthy."""
     try:
