@@ -30,6 +30,8 @@ FULL: dict[str, Any] = {
         {},
         {"run": "one line"},
         {"run": ["true"], "gpus": 4},
+        {"run": "x", "slice": "2g.20gb", "tasks": 2},
+        {"run": "x", "colocate": 3, "roles": [{"name": "a"}, {"name": "b", "gpus": 1, "gpu_memory": "1GiB"}]},
         FULL,
         {"roles": [{"name": "task", "tasks": 2, "min_tasks": 0}], "run": "x"},
         {"roles": [{"name": "a", "gpus": 1}, {"name": "b", "tasks": 4, "cpus": 2}], "run": "x"},

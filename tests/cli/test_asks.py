@@ -42,11 +42,16 @@ def test_all_that_was_asked_for_is_told() -> None:
         ({"gpus": 0.5}, "1 task with 0.5 of one GPU"),
         ({"gpus": 1, "gpu_memory": "1GiB"}, "1 task with 1 GPU with 1 GiB of GPU memory"),
         ({"gpu_memory": 5, "cpus": 0.25}, "1 task with 5 bytes of GPU memory on one device, 0.25 CPUs"),
+        ({"slice": "1g.10gb"}, "1 task with 1 slice 1g.10gb"),
         ({"tasks": 2, "one_per_node": True, "disk": "1TB"}, "2 tasks, at most one on a node, each with 1 TB of disk"),
     ],
 )
 def test_needs_are_worded_exactly(words: dict[str, object], text: str) -> None:
     assert told(**words) == {"asks for": text}
+
+
+def test_turns_are_told() -> None:
+    assert told(gpus=1, colocate=2) == {"asks for": "1 task with 1 GPU", "takes turns with": "2 other jobs"}
 
 
 def test_each_role_is_told() -> None:

@@ -21,13 +21,14 @@ N = NodeId(0)
 DEMANDS = (
     Demand(gpus=1, cpus=1000), Demand(gpus=2), Demand(share=300, gpu_memory=GIB), Demand(share=500),
     Demand(gpu_memory=30 * GIB), Demand(cpus=3000, memory=GIB), Demand(resources=(("npu", 1),)),
-    Demand(gpus=1, colocate=2, gpu_memory=20 * GIB), Demand(gpus=2, colocate=1),
+    Demand(gpus=1, colocate=2, gpu_memory=20 * GIB), Demand(gpus=2, colocate=1), Demand(slice="1g.10gb"),
 )  # fmt: skip
 
 
 def books(*specs: object) -> Ledger:
     ledger = Ledger()
-    for number, spec in enumerate(specs or (node(resources=(("npu", 2),)),)):
+    cut = ((3, "1g.10gb"), (3, "1g.10gb"), (3, "2g.20gb"))
+    for number, spec in enumerate(specs or (node(resources=(("npu", 2),), slices=cut),)):
         ledger.add_node(NodeId(number), spec)  # type: ignore[arg-type]
     return ledger
 
@@ -49,7 +50,9 @@ def columns(ledger: Ledger) -> list[list[int]]:
     return [*rows, ledger.dev_share[: n * ledger.width].tolist(), ledger.dev_room[: n * ledger.width].tolist()]
 
 
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 9), st.sampled_from([(), (0,), (1, 2)])), max_size=25))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([(), (0,), (1, 2), (3,)])), max_size=25)
+)
 def test_what_is_given_back_leaves_the_books_as_they_were(acts: list[tuple[int, int, tuple[int, ...]]]) -> None:
     ledger = books()
     for demand in DEMANDS:
@@ -70,7 +73,7 @@ def test_what_is_given_back_leaves_the_books_as_they_were(acts: list[tuple[int, 
     assert columns(ledger) == before
 
 
-@given(st.lists(st.integers(0, 8), max_size=12), st.integers(0, 12))
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(0, 12))
 def test_a_draft_that_is_undone_was_never_there(which: list[int], kept: int) -> None:
     ledger = books()
     for demand in DEMANDS:
@@ -88,7 +91,7 @@ def test_a_draft_that_is_undone_was_never_there(which: list[int], kept: int) -> 
 
 
 def test_a_whole_device_takes_its_share_and_its_memory() -> None:
-    ledger = books()
+    ledger = books(node())
     assert hold(ledger, 1, Demand(gpus=1))
     assert (int(ledger.free[GPUS][0]), int(ledger.milli[0])) == (3, 3 * WHOLE)
     assert int(ledger.dev_room[0]) == 0
@@ -139,6 +142,26 @@ def test_a_share_holds_its_part_of_the_memory_where_the_policy_says_so() -> None
     plenty.proportional = True
     assert hold(plenty, 1, Demand(share=500))
     assert plenty.holdings[JobId(1)][0].grant.gpu_memory == 0, "a node that states no memory has plenty"
+
+
+def test_a_device_that_is_cut_gives_slices_and_nothing_else() -> None:
+    ledger = books(node(gpus=2, slices=((1, "1g.10gb"), (1, "3g.40gb"), (1, "1g.10gb"))))
+    small = Demand(slice="1g.10gb")
+    assert (int(ledger.cap[GPUS][0]), int(ledger.milli[0])) == (1, WHOLE)
+    assert pick(ledger, N, Demand(gpus=2)) is None
+    assert hold(ledger, 1, Demand(share=500))
+    assert pick(ledger, N, Demand(share=600)) is None, "device 0 has half left, device 1 is cut"
+    assert [hold(ledger, job, small) for job in (2, 3, 4)] == [True, True, False]
+    found = [ledger.holdings[JobId(job)][0].grant for job in (2, 3)]
+    assert [(one.devices, one.share, one.gpu_memory) for one in found] == [((2,), 142, 10**10), ((4,), 142, 10**10)]
+    assert hold(ledger, 5, Demand(slice="3g.40gb"))
+    ledger.validate()
+    ledger.release(JobId(2), 0, 0)
+    ledger.set_sick(N, (1,))
+    assert pick(ledger, N, small) is None
+    ledger.set_sick(N, ())
+    assert pick(ledger, N, small) == (2,)
+    ledger.validate()
 
 
 def test_an_unhealthy_device_is_no_device_and_is_one_again_when_it_is_well() -> None:

@@ -136,6 +136,35 @@ def test_only_devices_that_are_visible_here_are_given_away(
     assert machine.node.gpus == len(names)
 
 
+def test_a_device_that_is_cut_is_shown_by_its_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Device 1 is cut into two slices and has room for one more; device 2 is to be cut and has none yet."""
+    profiles: dict[int, list[str | None]] = {1: ["1g.10gb", None, "3g.40gb"], 2: [None]}
+
+    def instance(number: int, at: int) -> tuple[int, int]:
+        if profiles[number][at] is None:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
+        return number, at
+
+    def name(one: int | tuple[int, int]) -> str:
+        card = "NVIDIA A100-SXM4-80GB"
+        return card if isinstance(one, int) else f"{card} MIG {profiles[one[0]][one[1]]}"
+
+    _driver(monkeypatch, ["NVIDIA A100-SXM4-80GB"] * 3)
+    for called, value in {
+        "nvmlDeviceGetMigMode": lambda number: (int(number in profiles), int(number in profiles)),
+        "nvmlDeviceGetMaxMigDeviceCount": lambda number: len(profiles[number]),
+        "nvmlDeviceGetMigDeviceHandleByIndex": instance,
+        "nvmlDeviceGetName": name,
+        "nvmlDeviceGetUUID": lambda one: f"GPU-{one}" if isinstance(one, int) else f"MIG-{one[0]}-{one[1]}",
+        "nvmlDeviceGetRemappedRows": lambda _: (0, 0, 0, 0),
+    }.items():
+        monkeypatch.setattr(pynvml, called, value)
+    machine = discover(tmp_path)
+    assert (machine.node.gpus, machine.node.slices) == (3, ((1, "1g.10gb"), (1, "3g.40gb")))
+    assert machine.devices == ("0", "1", "2", "MIG-1-0", "MIG-1-2"), "slices are numbered behind the devices"
+    assert machine.unhealthy == (2,)
+
+
 def test_a_machine_without_driver_has_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)

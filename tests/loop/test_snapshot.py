@@ -61,11 +61,11 @@ VIEW_WORKED_OUT = {
     "rules", "fairness", "running_in", "lowest", "elastic", "emptied", "places", "changed_limits", "promises_changed",
     "victims_changed", "own_orders", "_unsorted",
 }  # fmt: skip
-LEDGER_KEPT = {"rows", "specs", "open", "drained", "sick", "holdings", "shelves", "asked"}
+LEDGER_KEPT = {"rows", "specs", "open", "drained", "unwell", "holdings", "shelves", "asked"}
 LEDGER_WORKED_OUT = {
     "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
     "dev_room", "held_share", "held_room", "changed", "cut", "gained", "shrunk", "grants", "fleet_revision",
-    "turns", "proportional", "any_links",
+    "turns", "proportional", "any_links", "sick",
     "on_node", "_needs", "fragments", "booting",
 }  # fmt: skip
 LINE_KEPT = {"classes", "keys", "_empty", "_made"}

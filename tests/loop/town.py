@@ -356,6 +356,7 @@ class Checks:
         rooms: Counter[tuple[int, int]] = Counter()
         amounts: Counter[tuple[int, str]] = Counter()
         turns: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+        slices: list[tuple[int, int]] = []
         for entry in world.jobs.values():
             assert len(
                 {(g.node, d) for g in entry.held.values() for d in g.devices if _waits_turn(entry.spec, g)}
@@ -365,6 +366,9 @@ class Checks:
             for grant in entry.held.values():
                 demand = entry.spec.roles[grant.role].demand
                 for d in grant.devices:
+                    if demand.slice:
+                        slices.append((grant.node, d))
+                        continue
                     whole = demand.gpus > 0 and not demand.colocate
                     if demand.colocate:
                         turns[grant.node, d].append(demand.colocate)
@@ -375,9 +379,11 @@ class Checks:
                     rooms[grant.node, d] += world.ledger.specs[grant.node].gpu_memory if whole else grant.gpu_memory
                 for what in ("cpus", "memory"):
                     amounts[grant.node, what] += getattr(demand, what)
+        assert len(set(slices)) == len(slices), "a slice is held twice"
         for (node, d), share in shares.items():
             spec = world.ledger.specs[node]
             assert d < spec.gpus
+            assert d not in spec.cut
             assert share <= WHOLE
             assert rooms[node, d] <= spec.gpu_memory
         assert all(len(on_it) <= 1 + min(on_it) for on_it in turns.values())
@@ -397,7 +403,8 @@ class Checks:
             assert not role.one_per_node or len(set(nodes)) == len(nodes)
         for grant in record.grants:
             demand, spec = entry.spec.roles[grant.role].demand, world.ledger.specs[grant.node]
-            assert len(grant.devices) == (demand.gpus or int(demand.one_device))
+            assert len(grant.devices) == (demand.gpus or int(demand.one_device or bool(demand.slice)))
+            assert not demand.slice or spec.slices[grant.devices[0] - spec.gpus][1] == demand.slice
             assert len(set(grant.devices)) == len(grant.devices)
             assert not demand.gpu_models or spec.gpu_model in demand.gpu_models
             assert not world.ledger.drained[grant.node]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 GIB = 2**30
+SMALL = "1g.10gb"
+TWO = 2  # devices of a node of which every second has one that is cut into slices
 FOUR = 4  # devices of a node with two islands
 KINDS = ("lose", "cut", "back", "back", "sick", "drain", "undrain", "cancel", "suspend", "resume", "restart", "again")
 QUEUES = (
@@ -47,6 +49,7 @@ def nodes() -> st.SearchStrategy[tuple[NodeSpec, ...]]:
             NodeSpec(
                 f"n{i}", cpus=8000, memory=32 * GIB, gpus=gpus, gpu_model=model, gpu_memory=16 * GIB,
                 links=((0, 1), (2, 3)) if gpus == FOUR else (), rack=f"r{i // 2}", disk=GIB, bandwidth=4000,
+                slices=((1, SMALL), (1, SMALL), (1, "2g.20gb")) if gpus == TWO and i % 2 else (),
             )
             for i, (gpus, model) in enumerate(many)
         )
@@ -59,6 +62,7 @@ demands = st.one_of(
     st.builds(Demand, gpu_memory=st.sampled_from([6 * GIB, 10 * GIB])),
     st.builds(Demand, cpus=st.sampled_from([1000, 5000]), memory=st.sampled_from([0, 20 * GIB])),
     st.just(Demand(gpus=1, gpu_models=("T4",))),
+    st.just(Demand(slice=SMALL)),
     st.builds(
         Demand, gpus=st.integers(1, 2), colocate=st.integers(1, 3), gpu_memory=st.sampled_from([0, 6 * GIB]),
     ),

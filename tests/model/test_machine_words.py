@@ -42,6 +42,7 @@ gpu_memory: 80GiB
 links: [[0, 1, 2, 3], [7, 6, 5, 4]]
 pcie: [[0, 1], [2, 3], [4, 5], [6, 7]]
 numa: [[0, 1, 2, 3], [4, 5, 6, 7]]
+slices: [{device: 7, profile: 1g.10gb, count: 2}, {device: 6, profile: 3g.40gb}]
 rack: r1
 zone: z1
 labels: {team: vision}
@@ -105,6 +106,7 @@ def test_every_word_of_a_node_arrives_where_it_belongs() -> None:
             links=((0, 1, 2, 3), (4, 5, 6, 7)),
             pcie=((0, 1), (2, 3), (4, 5), (6, 7)),
             numa=((0, 1, 2, 3), (4, 5, 6, 7)),
+            slices=((6, "3g.40gb"), (7, "1g.10gb"), (7, "1g.10gb")),
             rack="r1",
             zone="z1",
             labels=(("team", "vision"),),
@@ -366,3 +368,20 @@ def test_whatever_comes_is_read_or_refused_and_can_be_written_down(
         assert error.rule
     else:
         assert msgspec.json.encode(found)
+
+
+@pytest.mark.parametrize(
+    ("slices", "rule"),
+    [
+        ([{"device": 2, "profile": "1g.10gb"}], "below gpus"),
+        ([{"device": 0, "profile": "1g.10gb", "count": 7}, {"device": 0, "profile": "1g.10gb"}], "sevenths"),
+        ([{"device": 0, "profile": "3g.40gb", "count": 2}], "memory"),
+        ([{"device": 0, "profile": "small"}], "MIG profile"),
+        ([{"profile": "1g.10gb"}], "device"),
+        ([{"device": 0, "profile": "1g.10gb", "cuont": 2}], "count"),
+        ("1g.10gb", "list"),
+    ],
+)
+def test_slices_that_a_device_does_not_have_are_refused(slices: object, rule: str) -> None:
+    with pytest.raises(InputError, match=rule):
+        read_nodes({"name": "n", "gpus": 2, "gpu_memory": "40GiB", "slices": slices})

@@ -142,8 +142,17 @@ def test_every_word_arrives_where_it_belongs() -> None:
 
 def test_the_example_above_says_every_word_there_is() -> None:
     said = yaml.safe_load(WHOLE_JOB)
-    assert set(JOB_WORDS) - set(said) == {"roles"}
+    assert set(JOB_WORDS) - set(said) == {"roles", "slice"}
     assert set(CHECKPOINT_WORDS) == set(said["checkpoint"])
+
+
+def test_a_slice_stands_for_all_that_is_said_of_devices() -> None:
+    demand = job(slice="3g.40gb").roles[0].demand
+    assert (demand.slice, demand.milli_gpus, demand.gpus) == ("3g.40gb", 428, 0)
+    assert "gpu_memory" in refusal(slice="1g.10gb", gpu_memory="1GiB").rule
+    assert "gpus" in refusal(slice="1g.10gb", gpus=1).rule
+    for bad in ("1g", "8g.10gb", "1g.10GB", "0g.5gb"):
+        assert refusal(slice=bad).field == "slice"
 
 
 def test_turns_are_for_whole_devices_and_each_role_that_has_any() -> None:

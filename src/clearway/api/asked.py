@@ -40,6 +40,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         "labels": dict(spec.labels),
         "checkpoint": _checkpoint(spec.checkpoint),
         "topology": {k: x for k, x in (("require", spec.topology.require), ("prefer", spec.topology.prefer)) if x},
+        "colocate": max(role.demand.colocate for role in spec.roles),
         **_tasks(spec.roles),
     }
 
@@ -58,7 +59,8 @@ def _role(role: Role) -> dict[str, Any]:
 
 def _demand(demand: Demand) -> dict[str, Any]:
     return {
-        "gpus": plain(demand.milli_gpus),
+        "gpus": 0 if demand.slice else plain(demand.milli_gpus),
+        "slice": demand.slice or None,
         "gpu_model": list(demand.gpu_models),
         "gpu_memory": demand.gpu_memory,
         "cpus": plain(demand.cpus),

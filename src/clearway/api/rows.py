@@ -120,6 +120,7 @@ def node_row(row: NodeRow) -> dict[str, Any]:
         "use": amounts(row.use),
         "free_gpus": plain(_usable(row) * MILLI - use.get("gpus", 0)),
         "devices": [_device(row, number) for number in range(spec.gpus)],
+        "slices": [_slice(row, spec.gpus + at, *one) for at, one in enumerate(spec.slices)],
     }
 
 
@@ -129,6 +130,17 @@ def _device(row: NodeRow, number: int) -> dict[str, Any]:
         "held": plain(min(_at(row.shares, number), MILLI)),
         "gpu_memory": _at(row.memories, number),
         "healthy": number not in row.unhealthy,
+    }
+
+
+def _slice(row: NodeRow, number: int, device: int, profile: str) -> dict[str, Any]:
+    healthy = device not in row.unhealthy
+    return {
+        "number": number,
+        "device": device,
+        "profile": profile,
+        "held": _at(row.shares, number) > 0,
+        "healthy": healthy,
     }
 
 

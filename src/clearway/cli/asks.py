@@ -33,6 +33,7 @@ def asked(words: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if words[word] is not None:
             yield name, _duration(words[word])
     yield "deadline", f"{shown.clock(words['deadline'])} ({words['on_deadline']})" if words["deadline"] else ""
+    yield "takes turns with", _counted(words["colocate"], "other job") if words["colocate"] else ""
     yield "retries", _retries(words)
     yield "after", ", ".join(words["after"])
     yield "uses", ", ".join(words["uses"])
@@ -51,6 +52,8 @@ def needs(role: dict[str, Any]) -> str:
 def _devices(role: dict[str, Any]) -> str:
     gpus, memory = role["gpus"], role["gpu_memory"]
     model = f" of model {' or '.join(role['gpu_model'])}" if role["gpu_model"] else ""
+    if role["slice"]:
+        return f"1 slice {role['slice']}{model}"
     if not gpus:
         return f"{amounts.size(memory)} of GPU memory on one device{model}" if memory else ""
     count = f"{shown.amount(gpus)} of one GPU" if gpus < 1 else _counted(gpus, "GPU")

@@ -52,7 +52,7 @@ def _cells(row: dict[str, Any]) -> list[str | Cell]:
         _free(row, "cpus", shown.amount),
         _free(row, "memory", shown.size),
         str(row["tasks"]),
-        _held(row["devices"]),
+        ", ".join(filter(None, [_held(row["devices"]), *_slices(row["slices"])])),
     ]
 
 
@@ -70,6 +70,11 @@ def _held(devices: list[dict[str, Any]]) -> str:
         f"{d['number']} ({_part(d)})" for d in devices if d["number"] not in whole and (d["held"] or d["gpu_memory"])
     ]
     return ", ".join(parts + ([shown.numbers(whole)] if whole else []))
+
+
+def _slices(slices: list[dict[str, Any]]) -> list[str]:
+    """Return the slices that are held, by number and profile."""
+    return [f"{one['number']} ({one['profile']})" for one in slices if one["held"]]
 
 
 def _part(device: dict[str, Any]) -> str:

@@ -50,7 +50,7 @@ class Asked:
 
     def count(self, demand: Demand, tasks: int) -> None:
         """Take note of tasks that came."""
-        if not demand.milli_gpus:
+        if not demand.milli_gpus or demand.slice:
             return
         self._counts[demand] = self._counts.get(demand, 0) + tasks
         self._seen += tasks

@@ -119,7 +119,7 @@ def _copied(view: View) -> View:
     ledger.fragments = Fragments(old.asked)
     for node in range(old.count):
         ledger.add_node(NodeId(node), old.specs[node])
-        ledger.set_sick(NodeId(node), old.sick[node])
+        ledger.set_sick(NodeId(node), old.unwell[node])
         if not old.open[node] or old.drained[node]:
             ledger.set_open(NodeId(node), is_open=False)
     for job, held in old.holdings.items():

@@ -31,7 +31,20 @@ def pick(
         return _whole(ledger, node, demand, demand.gpus, within)
     if demand.one_device:
         return _part(ledger, node, demand, drawn, within)
+    if demand.slice:
+        return next(((number,) for number in slices(ledger, node, demand)), None)
     return ()
+
+
+def slices(ledger: Ledger, node: NodeId, demand: Demand) -> list[int]:
+    """Return the numbers of the slices of a node that a task could have; they stand behind its devices."""
+    spec, held, unwell = ledger.specs[node], ledger.held_share[node], ledger.unwell[node]
+    every = [
+        spec.gpus + at
+        for at, (device, profile) in enumerate(spec.slices)
+        if profile == demand.slice and device not in unwell
+    ]
+    return [number for number in every if number >= len(held) or not held[number]]
 
 
 def idle(ledger: Ledger, node: NodeId) -> list[int]:
@@ -107,6 +120,8 @@ def fits(ledger: Ledger, node: NodeId, demand: Demand, within: frozenset[int] | 
 
 def has_room(ledger: Ledger, node: NodeId, device: int, demand: Demand) -> bool:
     """Return whether one device of a node has room for a task of a demand: all of it, or the part it asks for."""
+    if demand.slice:
+        return device in slices(ledger, node, demand)
     if device >= ledger.width:
         return False
     at = node * ledger.width + device

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearway.core.resources import GPUS
+from clearway.core.resources import GPUS, SLICE
 from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, Fact, Reason, because
 
@@ -49,6 +49,7 @@ def _asked(demand: Demand) -> dict[str, Fact]:
         "gpus": demand.gpus * WHOLE, "share": demand.share, "gpu_memory": demand.gpu_memory, "cpus": demand.cpus,
         "colocate": demand.colocate,
         "memory": demand.memory, "disk": demand.disk, "bandwidth": demand.bandwidth,
+        **({f"res.{SLICE}{demand.slice}": 1} if demand.slice else {}),
         **{f"res.{name}": amount for name, amount in demand.resources},
     }  # fmt: skip
     names = {

@@ -88,7 +88,7 @@ def _emptied(view: View, *, whole: bool) -> View:
         found = _bare(view)
         for node in range(0 if whole else ledger.count):
             number = NodeId(node)
-            found.ledger.set_sick(number, ledger.sick[node])
+            found.ledger.set_sick(number, ledger.unwell[node])
             found.ledger.set_drained(number, bool(ledger.drained[node]))
             found.ledger.set_open(number, is_open=bool(ledger.open[node]))
         view.emptied[whole] = (ledger.fleet_revision, found)

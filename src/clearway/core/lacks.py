@@ -18,7 +18,10 @@ from clearway.model.outlook import Holder, Lack
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from clearway.core.line import WaitClass
+    from clearway.core.places import Places
     from clearway.core.view import View
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
@@ -137,6 +140,8 @@ def _nearest(view: View, cls: WaitClass, number: int) -> list[Lack]:
     demand, rows = places.demand, np.flatnonzero(places.may)
     if not len(rows):
         return [_none_at_all(view, cls, number)]
+    if demand.colocate and int(places.sharable(rows).max()) < demand.gpus:
+        return [_turns(view, places, rows)]
     needs = ledger.needs_of(demand)
     short = np.zeros((len(needs) + 1, len(rows)), np.int64)
     for at, (row, amount) in enumerate(needs):
@@ -152,11 +157,19 @@ def _nearest(view: View, cls: WaitClass, number: int) -> list[Lack]:
     return found or [_device(view, node, cls, number)]
 
 
+def _turns(view: View, places: Places, rows: NDArray[np.int64]) -> Lack:
+    """Return what the node lacks that has most devices idle or with a turn left, for a task that takes turns."""
+    many = places.sharable(rows)
+    node, gpus = int(rows[int(many.argmax())]), places.demand.gpus
+    amounts = (gpus * WHOLE, int(many.max()) * WHOLE, (gpus - int(many.max())) * WHOLE)
+    return _lack(view, "node", view.ledger.specs[node].name, "gpus", amounts, _on(view, [node], GPUS))
+
+
 def _none_at_all(view: View, cls: WaitClass, number: int) -> Lack:
     """Return what the largest node lacks that its words admit; where there is none, that there is none."""
     ledger, places, role = view.ledger, cls.places[number], cls.spec.roles[number]
     rows = np.flatnonzero(places.admitted())
-    for row, amount in reversed(ledger.needs_of(role.demand)):
+    for row, amount in reversed(ledger.least_of(role.demand)):
         most = int(ledger.cap[row].take(rows).max(initial=0))
         if len(rows) and most < amount:
             node, scale = int(rows[int(ledger.cap[row].take(rows).argmax())]), WHOLE if row == GPUS else 1
@@ -180,7 +193,7 @@ def _device(view: View, node: int, cls: WaitClass, number: int) -> Lack:
     resource, need, column = (
         ("gpus", demand.share, ledger.dev_share[here])
         if demand.share and int(ledger.dev_share[here].max()) < demand.share
-        else ("gpu_memory", demand.gpu_memory, ledger.dev_room[here])
+        else ("gpu_memory", ledger.memory_on(node, demand), ledger.dev_room[here])
     )
     has = max(int(column.max()), 0)
     name = f"{ledger.specs[node].name}, device {int(column.argmax())}"

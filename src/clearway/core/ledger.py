@@ -15,7 +15,7 @@ import numpy as np
 from clearway.core.asked import Asked
 from clearway.core.copies import Shelves
 from clearway.core.fragment import Fragments
-from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, Needs, Rows
+from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, SLICE, Needs, Rows
 from clearway.core.turns import Turns
 from clearway.model.errors import LedgerError
 from clearway.model.fleet import PLENTY, NodeSpec
@@ -67,6 +67,7 @@ class Ledger:
         self.held_share: list[list[int]] = []
         self.held_room: list[list[int]] = []
         self.sick: list[set[int]] = []
+        self.unwell: list[set[int]] = []
         self.turns = Turns()
         self.any_links = False
         self.proportional = False
@@ -97,14 +98,16 @@ class Ledger:
         self.device_memory[node] = spec.gpu_memory
         self.kind[node] = self._kind(spec)
         self._widen(spec.gpus)
-        self._row(max([GPUS, *(self.rows.of(name) for name, _ in spec.resources)]))
+        own = [name for name, _ in spec.resources] + [SLICE + profile for _, profile in spec.slices]
+        self._row(max([GPUS, *(self.rows.of(name) for name in own)]))
+        self.sick[node] = self.unwell[node] | spec.cut
         for row in range(len(self.cap)):
             used = self.cap[row][node] - self.free[row][node]
-            self.cap[row][node] = _capacity(spec, row, self.rows)
+            self.cap[row][node] = _capacity(spec, row, self.rows, self.unwell[node])
             self.free[row][node] = self.cap[row][node] - used
             if self.free[row][node] < 0:
                 self.shrunk.add(node)
-        self._more_devices(node, spec.gpus)
+        self._more_devices(node, spec.gpus + len(spec.slices))
         self.open[node] = True
         self._show_all_devices(node)
         self._fleet_changed(node)
@@ -146,6 +149,7 @@ class Ledger:
         self.held_share.append([])
         self.held_room.append([])
         self.sick.append(set())
+        self.unwell.append(set())
         self.on_node.append(set())
         self.count += 1
 
@@ -187,8 +191,16 @@ class Ledger:
         self._fleet_changed(node)
 
     def set_sick(self, node: NodeId, devices: Iterable[int]) -> None:
-        """Say which devices of a node are unhealthy: nothing new is placed on them."""
-        self.sick[node] = set(devices)
+        """Say which devices of a node are unhealthy: nothing new is placed on them, nor on their slices."""
+        spec = self.specs[node]
+        self.unwell[node] = set(devices)
+        self.sick[node] = self.unwell[node] | spec.cut
+        for row in {self.rows.of(SLICE + profile) for _, profile in spec.slices}:
+            used = self.cap[row][node] - self.free[row][node]
+            self.cap[row][node] = _capacity(spec, row, self.rows, self.unwell[node])
+            self.free[row][node] = self.cap[row][node] - used
+            if self.free[row][node] < 0:
+                self.shrunk.add(node)
         self._show_all_devices(node)
         self._fleet_changed(node)
 
@@ -229,7 +241,7 @@ class Ledger:
     def milli_taken(self, demand: Demand, rows: NDArray[np.int64]) -> int | NDArray[np.int64]:
         """Return how much free device time one more task takes of each of these nodes."""
         if not demand.colocate:
-            return demand.milli_gpus
+            return 0 if demand.slice else demand.milli_gpus
         return self.turns.new_devices(self, rows, demand) * WHOLE
 
     def take(self, grant: Grant, demand: Demand) -> None:
@@ -364,7 +376,7 @@ class Ledger:
         fresh.rows = self.rows
         for node in range(self.count):
             fresh.add_node(NodeId(node), self.specs[node])
-            fresh.set_sick(NodeId(node), self.sick[node])
+            fresh.set_sick(NodeId(node), self.unwell[node])
         for row in range(len(self.cap)):
             fresh._row(row)
         for held in self.holdings.values():
@@ -383,11 +395,15 @@ def part_of(memory: _Bytes, share: int) -> _Bytes:
     return memory // WHOLE * share + memory % WHOLE * share // WHOLE
 
 
-def _capacity(spec: NodeSpec, row: int, rows: Rows) -> int:
-    fixed = {CPUS: spec.cpus, MEMORY: spec.memory, DISK: spec.disk, BANDWIDTH: spec.bandwidth, GPUS: spec.gpus}
+def _capacity(spec: NodeSpec, row: int, rows: Rows, unwell: set[int]) -> int:
+    whole = spec.gpus - len(spec.cut)
+    fixed = {CPUS: spec.cpus, MEMORY: spec.memory, DISK: spec.disk, BANDWIDTH: spec.bandwidth, GPUS: whole}
     if row in fixed:
         return fixed[row]
-    return dict(spec.resources).get(rows.names[row].removeprefix("res."), 0)
+    name = rows.names[row].removeprefix("res.")
+    if name.startswith(SLICE):
+        return sum(SLICE + profile == name for device, profile in spec.slices if device not in unwell)
+    return dict(spec.resources).get(name, 0)
 
 
 def _compare(live: Ledger, fresh: Ledger) -> None:

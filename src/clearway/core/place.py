@@ -13,6 +13,7 @@ from clearway.core.turns import apart
 from clearway.model.events import Grant
 from clearway.model.ids import NodeId
 from clearway.model.job import WHOLE
+from clearway.model.slices import slice_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,6 +53,8 @@ def grant_of(
     """Return the grant of one task on chosen devices."""
     if not devices:
         return Grant(role, index, node)
+    if demand.slice:
+        return Grant(role, index, node, devices, *slice_of(demand.slice))
     memory_only = demand.gpus == 0 and demand.share == 0
     share = 0 if memory_only else demand.share or WHOLE
     beside_others = demand.one_device or demand.colocate

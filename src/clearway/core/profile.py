@@ -162,6 +162,8 @@ DEVICE_STRIDE = 1 << 12  # device slots are numbered node * stride + number; no 
 
 def device_rows(one: Held) -> list[tuple[int, int, int]]:
     """Return (device slot, share, room) for each device that a grant holds (a part of)."""
+    if one.demand.slice:
+        return []
     if one.demand.colocate:
         share, room = 0, one.grant.gpu_memory  # the device is free when the last one goes: see Table
     elif one.demand.gpus:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.model.slices import slice_of
+
 if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 CPUS, MEMORY, DISK, BANDWIDTH, GPUS = range(5)
 """Rows of the node columns. GPUS counts devices that nobody holds a part of."""
+
+SLICE = "slice "  # and the profile: a resource that a node has of itself
 
 ROW_NAMES = ("cpus", "memory", "disk", "bandwidth", "gpus")
 
@@ -40,6 +44,8 @@ class Rows:
         """Return what a demand takes from the node columns, zeros left out; devices in turns are no row."""
         fixed = ((CPUS, demand.cpus), (MEMORY, demand.memory), (DISK, demand.disk), (BANDWIDTH, demand.bandwidth))
         own = [(row, amount) for row, amount in (*fixed, (GPUS, 0 if demand.colocate else demand.gpus)) if amount]
+        if demand.slice:
+            own.append((self.of(SLICE + demand.slice), 1))
         return (*own, *((self.of(name), amount) for name, amount in demand.resources))
 
 
@@ -52,7 +58,7 @@ def use_of(demand: Demand) -> dict[str, int]:
         "memory": demand.memory,
         "disk": demand.disk,
         "bandwidth": demand.bandwidth,
-        "gpu_memory": demand.gpu_memory * devices,
+        "gpu_memory": demand.gpu_memory * devices + (slice_of(demand.slice).memory if demand.slice else 0),
         **dict(demand.resources),
     }
     return {name: amount for name, amount in amounts.items() if amount}

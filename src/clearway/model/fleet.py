@@ -9,7 +9,10 @@ PLENTY = 2**60
 
 
 class NodeSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A machine. Units as in Demand; `gpu_memory` is bytes per device; islands are lists of device numbers."""
+    """A machine. Units as in Demand; `gpu_memory` is bytes per device; islands are lists of device numbers.
+
+    `slices`: the device and the profile of each fixed slice; they are numbered behind the devices, in this order.
+    """
 
     name: str
     cpus: int = PLENTY
@@ -31,6 +34,12 @@ class NodeSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     spot: bool = False
     holds: tuple[str, ...] = ()
     counted_only: bool = False
+    slices: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def cut(self) -> frozenset[int]:
+        """The devices that are cut into slices: nobody has them whole, or shares of them."""
+        return frozenset(device for device, _ in self.slices)
 
     def label(self, key: str) -> str | None:
         """Return the value of a label; rack, zone, name and GPU model are labels too."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.array import Array
+from clearway.model.slices import slice_of
 from clearway.model.speedup import Speedup, worth
 from clearway.model.values import SECOND_US
 
@@ -20,6 +21,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     thousandths of a CPU and of a Gbit/s; `memory` and `disk` bytes; `resources` whole counts by name.
     `gpu_models` is in order of preference, empty for any. `inputs` are names and bytes of the data that it reads.
     `colocate`: so many other tasks that allow it too may take turns on its devices; goes with whole `gpus` only.
+    `slice`: the profile of one fixed slice of a device, in place of `gpus`, `share` and `gpu_memory`.
     """
 
     gpus: int = 0
@@ -36,6 +38,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     spot: str = "allow"
     inputs: tuple[tuple[str, int], ...] = ()
     colocate: int = 0
+    slice: str = ""
 
     @property
     def one_device(self) -> bool:
@@ -45,7 +48,7 @@ class Demand(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def milli_gpus(self) -> int:
         """Device time asked for, in milli-GPU."""
-        return self.gpus * WHOLE + self.share
+        return self.gpus * WHOLE + self.share + (slice_of(self.slice).milli if self.slice else 0)
 
 
 class Role(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

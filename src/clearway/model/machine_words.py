@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.model import values as v
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.slice_words import check_slices, slices
 from clearway.model.words import JOB_WORDS, Word, check_keys, named, read_words
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ NODE_WORDS: dict[str, Word] = {
     "gpu_model": Word(v.name, "text", "model of its devices"),
     "gpu_memory": Word(v.size, "text", "memory per device"),
     "resources": Word(v.counts, "map", "other countable resources"),
+    "slices": Word(slices, "nested", "devices cut into fixed slices: [{device: 0, profile: 1g.10gb, count: 7}]"),
     "links": Word(_islands, "nested", "NVLink islands of its devices"),
     "pcie": Word(_islands, "nested", "devices under one PCIe switch"),
     "numa": Word(_islands, "nested", "devices by NUMA side"),
@@ -83,7 +85,8 @@ def read_nodes(raw: Mapping[str, object]) -> list[NodeSpec]:
 
 
 def check_devices(given: dict[str, Any]) -> None:
-    """Raise InputError where an island of a node names a device that the node does not have."""
+    """Raise InputError where an island of a node names a device that it does not have, or slices are too many."""
+    check_slices(given)
     for word in ("links", "pcie", "numa"):
         for island in given.get(word, ()):
             for n in island:

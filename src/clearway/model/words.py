@@ -13,6 +13,7 @@ from clearway.model.array import read_array
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.job import LEVELS, WHOLE, Checkpoint, Demand, JobSpec, Pin, Role, Topology
 from clearway.model.retry_words import read_retry_on
+from clearway.model.slices import slice_of
 from clearway.model.speedup import read_speedup
 
 if TYPE_CHECKING:
@@ -88,6 +89,12 @@ def _pin(field: str, value: object) -> Pin:
     return Pin(given["node"], given.get("devices", ()))
 
 
+def _slice(field: str, value: object) -> str:
+    profile = v.name(field, value)
+    slice_of(profile)
+    return profile
+
+
 def _level(field: str, value: object) -> str:
     return v.choice(field, value, LEVELS)
 
@@ -150,6 +157,7 @@ DEMAND_WORDS: dict[str, Word] = {
     "gpus": Word(v.gpus, "number", "GPUs per task: a whole number, or a fraction below 1 of one device"),
     "gpu_model": Word(v.names, "names", "GPU models it can use, in order of preference"),
     "gpu_memory": Word(v.size, "text", "memory per device; without gpus: a memory share of one device"),
+    "slice": Word(_slice, "text", "one fixed slice of a device by its MIG profile, instead of gpus: 1g.10gb"),
     "cpus": Word(v.milli, "number", "CPUs per task"),
     "memory": Word(v.size, "text", "memory per task"),
     "disk": Word(v.size, "text", "disk per task"),
@@ -342,9 +350,12 @@ def _read_role(name: str, given: dict[str, Any]) -> Role:
 
 def _read_demand(given: dict[str, Any]) -> Demand:
     milli = given.get("gpus", 0)
+    for word in ("gpus", "gpu_memory"):
+        if given.get("slice") and given.get(word):
+            raise InputError("slice", given["slice"], f"either a slice or {word}: its profile says how much it is")
     same = {
         k: given[k]
-        for k in ("cpus", "memory", "disk", "bandwidth", "resources", "nodes", "tolerates", "spot", "inputs")
+        for k in ("slice", "cpus", "memory", "disk", "bandwidth", "resources", "nodes", "tolerates", "spot", "inputs")
         if k in given
     }
     return Demand(

@@ -154,7 +154,8 @@ def _failing(f: Facts) -> str:
             found.append(f"{f.number(key)} {phrase}{named}")
     for key, value in f.reason.facts:
         if key.startswith(_CUSTOM):
-            found.append(f"{value} with too little {escaped(key.removeprefix(_CUSTOM))} free")
+            what = key.removeprefix(_CUSTOM)
+            found.append(f"{value} with {'no' if what.startswith('slice ') else 'too little'} {escaped(what)} free")
     if not found:
         return ""
     of = f.number("nodes")

@@ -44,7 +44,7 @@ def rate(spec: JobSpec, truth: Truth, places: Collection[Place]) -> int:
     """Return the work per microsecond of an attempt that holds these places.
 
     A rigid job goes as fast as its slowest task; an elastic one as the sum of its tasks, or as its `speedup` says.
-    Where tasks that share a device's time want more than there is of it, each gets what it wants in the same proportion.
+    Where tasks that share a device's time want more than there is of it, each gets the same part of what it wants.
     """
     if not places:
         return UNIT

@@ -13,6 +13,7 @@ import msgspec
 import pynvml
 
 from clearway.model.fleet import PLENTY, NodeSpec
+from clearway.model.slices import is_profile
 
 MILLI = 1000
 _REMAPPING_FAILED = 3  # the place of failureOccurred in what the driver tells about remapped rows
@@ -22,12 +23,16 @@ _NO_LIMIT = 2**60  # version 1 of cgroups writes almost 2**63 for none
 
 
 class Device(NamedTuple):
-    """One device as the driver shows it. `name` is what CUDA_VISIBLE_DEVICES calls it."""
+    """One device as the driver shows it. `name` is what CUDA_VISIBLE_DEVICES calls it.
+
+    `slices`: profile and name of each MIG instance; None where the device is whole.
+    """
 
     name: str
     model: str
     memory: int
     healthy: bool
+    slices: tuple[tuple[str, str], ...] | None = None
 
 
 class Machine(NamedTuple):
@@ -69,8 +74,12 @@ def _with_devices(node: NodeSpec, found: list[Device]) -> Machine:
         gpu_model=node.gpu_model or next((d.model for d in found if d.model), ""),
         gpu_memory=node.gpu_memory if node.gpu_memory != PLENTY else least,
     )
-    unhealthy = tuple(number for number, device in enumerate(found) if not device.healthy)
-    return Machine(full, unhealthy, tuple(device.name for device in found))
+    # one that is to be cut and has no slice yet is nothing that a task could have
+    empty = {number for number, device in enumerate(found) if device.slices == ()}
+    unhealthy = tuple(number for number, device in enumerate(found) if not device.healthy or number in empty)
+    cut = [(number, *one) for number, device in enumerate(found) for one in device.slices or ()]
+    full = msgspec.structs.replace(full, slices=tuple((number, profile) for number, profile, _ in cut))
+    return Machine(full, unhealthy, (*(device.name for device in found), *(name for *_, name in cut)))
 
 
 # --- CPUs, memory, disk --------------------------------------------------------------------------
@@ -165,7 +174,8 @@ def _device(number: int) -> tuple[Device, str]:
         model = model_of(_text(pynvml.nvmlDeviceGetName(handle)))
         memory = int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
         healthy = not _remapping_failed(handle)
-        return Device(str(number), model, memory, healthy), _text(pynvml.nvmlDeviceGetUUID(handle))
+        unique = _text(pynvml.nvmlDeviceGetUUID(handle))
+        return Device(str(number), model, memory, healthy, _slices(handle)), unique
     except pynvml.NVMLError:
         return Device(str(number), "", 0, healthy=False), ""
 
@@ -176,6 +186,29 @@ def _remapping_failed(handle: object) -> bool:
         return bool(pynvml.nvmlDeviceGetRemappedRows(handle)[_REMAPPING_FAILED])
     except pynvml.NVMLError:  # a model that does not remap
         return False
+
+
+def _slices(handle: object) -> tuple[tuple[str, str], ...] | None:
+    """Return profile and unique name of each MIG instance of a device; None where MIG is off, or not known to it.
+
+    An instance's name ends in its profile: NVIDIA A100-SXM4-80GB MIG 1g.10gb.
+    """
+    try:
+        if pynvml.nvmlDeviceGetMigMode(handle)[0] != pynvml.NVML_DEVICE_MIG_ENABLE:
+            return None
+    except pynvml.NVMLError:  # a model that cannot be cut
+        return None
+    found = []
+    for number in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(handle)):
+        try:
+            one = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, number)
+            profile = _text(pynvml.nvmlDeviceGetName(one)).split()[-1].lower()
+            unique = _text(pynvml.nvmlDeviceGetUUID(one))
+        except pynvml.NVMLError:  # no instance has this number
+            continue
+        if is_profile(profile):
+            found.append((profile, unique))
+    return tuple(found)
 
 
 def _text(value: str | bytes) -> str:

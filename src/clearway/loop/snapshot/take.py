@@ -137,7 +137,7 @@ def _node(state: WorldState, node: NodeId) -> f.NodeKept:
         spec=ledger.specs[node],
         open=bool(ledger.open[node]),
         drained=bool(ledger.drained[node]),
-        sick=tuple(sorted(ledger.sick[node])),
+        sick=tuple(sorted(ledger.unwell[node])),
         quiet_us=state.quiet.get(node),
         lost=node in state.lost,
         strays=None if strays is None else tuple(sorted(strays, key=_in_order)),

@@ -74,13 +74,24 @@ def _devices(w: World, node: str, words: Raw, held: list[Held]) -> Iterator[str]
         for d in h.devices:
             by_device[d].append(_on_one_device(w, h))
     for d, parts in sorted(by_device.items()):
-        if not 0 <= d < words.get("gpus", 0):
+        cut = _cut(words)
+        if d in {device for device, _ in cut}:
+            yield f"{parts[0].job} holds device {d} of {node}, which is cut into slices"
+        if d >= words.get("gpus", 0) and sum(1 for _, n in levels(parts, "any") if n > 1):
+            yield f"slice {d} of {node} is held twice at once"
+        if not 0 <= d < words.get("gpus", 0) + len(cut):
             yield f"{parts[0].job} holds device {d} of {node}, which does not exist"
         yield from _over(f"device {d} of {node}", parts, "gpus", WHOLE)
         if "gpu_memory" in words:
             yield from _over(f"device {d} of {node}", parts, "gpu_memory", amount("gpu_memory", words["gpu_memory"]))
         yield from _shared_whole(f"device {d} of {node}", parts)
         yield from _in_turns(w, f"device {d} of {node}", parts)
+
+
+def _cut(words: Raw) -> list[tuple[int, str]]:
+    """Return device and profile of each slice of a node; they are numbered behind its devices, in this order."""
+    each = [(one["device"], one["profile"]) for one in words.get("slices") or [] for _ in range(one.get("count", 1))]
+    return sorted(each, key=lambda one: one[0])
 
 
 def _on_one_device(w: World, h: Held) -> Held:
@@ -154,7 +165,8 @@ def asked(w: World) -> Iterator[str]:
             yield f"{name} is not in the timeline"
     for h in w.held:
         words = w.role(h.job, h.role)
-        yield from (f"{h.job}#{h.attempt} {line}" for line in (*_amount_asked(h, words), *_place_asked(w, h, words)))
+        amount = _slice_asked(w, h, words["slice"]) if words.get("slice") else _amount_asked(h, words)
+        yield from (f"{h.job}#{h.attempt} {line}" for line in (*amount, *_place_asked(w, h, words)))
     for name, job in w.jobs.items():
         words = w.words(name)
         for a in job["attempts"]:
@@ -165,6 +177,14 @@ def asked(w: World) -> Iterator[str]:
                 if w.state(first) != "succeeded" or w.ended(first) > moment(a["from"]):
                     yield f"{what} starts before {first} has succeeded"
             yield from (f"{what} {line}" for line in _together(w, name, w.tasks(name, a["number"])))
+
+
+def _slice_asked(w: World, h: Held, profile: str) -> Iterator[str]:
+    words = w.machines.get(h.node, Machine({})).words
+    numbers = [n for n, (_, name) in enumerate(_cut(words), words.get("gpus", 0)) if name == profile]
+    share = int(profile[0]) * WHOLE // 7
+    if len(h.devices) != 1 or h.devices[0] not in numbers or h.share != share:
+        yield f"asked for a slice {profile} and holds {list(h.devices)} of {h.node} with a share of {h.share}"
 
 
 def _amount_asked(h: Held, words: Raw) -> Iterator[str]:
