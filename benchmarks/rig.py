@@ -200,29 +200,29 @@ class LoopRig:
         self, policy: PolicySpec, queues: Sequence[QueueSpec] = (), nodes: Sequence[NodeSpec] | None = None
     ) -> None:
         """Begin with the fleet, empty."""
-        self._world = World(policy)
+        self.world = World(policy)
         self.records: Sequence[Record] = ()
         up = [NodeIsUp(node) for node in nodes or fleet()]
-        self._world.step([ControllerUp(), *up, *map(SetQueue, queues)], 0)
+        self.world.step([ControllerUp(), *up, *map(SetQueue, queues)], 0)
         self._up: list[Report] = []
         self._tasks: dict[JobId, list[TaskRef]] = {}
 
     @property
     def ledger(self) -> Ledger:
         """The books."""
-        return self._world.ledger
+        return self.world.ledger
 
     @property
     def waiting(self) -> int:
         """How many jobs wait."""
-        return self._world.state.view.line.count
+        return self.world.state.view.line.count
 
     def turn(self, ends: Sequence[JobId], arrivals: Sequence[JobSpec], now_us: int) -> list[Started]:
         """Step once: what started in the last step is up now, these ended, those are new."""
         inputs: list[Ask | Report] = [*self._up, *self._gone(ends)]
         if arrivals:
             inputs.append(Submit(tuple(arrivals)))
-        step = self._world.step(inputs, now_us)
+        step = self.world.step(inputs, now_us)
         self.records = step.records
         started = [record for record in step.records if isinstance(record, Started)]
         self._up = [TaskIsUp(task) for record in started for task in _tasks(record)]
@@ -234,7 +234,7 @@ class LoopRig:
 
     def validate(self) -> None:
         """Recompute the books; LedgerError where they are wrong."""
-        self._world.validate()
+        self.world.validate()
 
 
 def _tasks(record: Started) -> list[TaskRef]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
@@ -15,9 +16,18 @@ from clearway.observe.outlook_rows import outlook_row
 from clearway.whatif.outlook import advise, outlook
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clearway.whatif.follow import Follower
 
 router = APIRouter()
+PATIENCE_S = 3.0
+"""So long changes are tried for one question; what was found by then is told."""
+
+
+def _patience() -> Callable[[], bool]:
+    end_s = time.monotonic() + PATIENCE_S
+    return lambda: time.monotonic() < end_s
 
 
 @router.get("/jobs/{ref}/outlook")
@@ -25,7 +35,7 @@ def job_outlook(desk: TheDesk, job: TheJob, request: Request) -> Response:
     """Tell what a waiting job lacks, what would let it start at once, and when it is expected to start."""
     follower: Follower = request.app.state.follower
     with follower.now() as world:
-        found = outlook(world, job, desk.controller.now_us())
+        found = outlook(world, job, desk.controller.now_us(), _patience())
     return answer({"id": job, **outlook_row(found, FACE)})
 
 
@@ -39,6 +49,6 @@ async def advice(desk: TheDesk, request: Request) -> Response:
 def _advice(desk: TheDesk, raw: object, follower: Follower) -> Response:
     specs = read_jobs(desk, raw, to_run=False)
     with follower.now() as world:
-        found = advise(world, specs, desk.controller.now_us())
+        found = advise(world, specs, desk.controller.now_us(), _patience())
     rows = [{"name": spec.name, **outlook_row(one, FACE)} for spec, one in zip(specs, found, strict=True)]
     return answer({"jobs": rows})

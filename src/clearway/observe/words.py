@@ -375,7 +375,11 @@ _CAUSES = {
 
 def _preempted(f: Facts) -> str:
     why = _CAUSES.get(str(f.reason.get("cause")), "").format(priority=f.number("priority"))
-    return f"makes room for {f.name('first')}{', ' if why else ''}{why}"
+    lost = ""
+    if f.has("lost"):
+        much = amounts.duration(f.number("lost") // WHOLE)
+        lost = f"; {much} of device time is lost by it" if f.number("lost") else "; no work is lost by it"
+    return f"makes room for {f.name('first')}{', ' if why else ''}{why}{lost}"
 
 
 def _requeued(f: Facts) -> str:

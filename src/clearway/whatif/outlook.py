@@ -25,7 +25,7 @@ from clearway.whatif.outside import outside_lacks
 from clearway.whatif.twin import twin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
@@ -38,9 +38,14 @@ MOST_TRIED = 12
 SHOWN_NODES = 8
 
 
-def outlook(world: World, job: JobId, now_us: int) -> Outlook:
+def _always() -> bool:
+    return True
+
+
+def outlook(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool] = _always) -> Outlook:
     """Return how things stand for a job that waits. The world stays as it is.
 
+    `goes_on` is asked before each change that is tried; no further one is, once it says no.
     NotFoundError: there is no such job among those that are not over; ConflictError: it does not wait.
     """
     if job not in world.jobs:
@@ -50,10 +55,10 @@ def outlook(world: World, job: JobId, now_us: int) -> Outlook:
     now_us = max(now_us, world.now_us)
     base = twin(world)
     step = base.step((), now_us)
-    return _of(base, job, now_us, [record for record in step.records if isinstance(record, Started)])
+    return _of(base, job, now_us, [record for record in step.records if isinstance(record, Started)], goes_on)
 
 
-def advise(world: World, specs: Sequence[JobSpec], now_us: int) -> list[Outlook]:
+def advise(world: World, specs: Sequence[JobSpec], now_us: int, goes_on: Callable[[], bool] = _always) -> list[Outlook]:
     """Return how things would stand for jobs if they were submitted now, together. The world stays as it is.
 
     The errors of a submit: a queue, limit or job that is named and not there.
@@ -68,10 +73,10 @@ def advise(world: World, specs: Sequence[JobSpec], now_us: int) -> list[Outlook]
     if not isinstance(numbers, tuple):
         raise ConflictError(f"a submit was answered with {numbers!r}")
     started = [record for record in step.records if isinstance(record, Started)]
-    return [_of(base, job, now_us, started) for job in numbers]
+    return [_of(base, job, now_us, started, goes_on) for job in numbers]
 
 
-def _of(base: World, job: JobId, now_us: int, started: Sequence[Started]) -> Outlook:
+def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], goes_on: Callable[[], bool]) -> Outlook:
     for record in started:
         if record.job == job:
             return Outlook("starts", start_us=record.at_us, nodes=_nodes(base, record))
@@ -79,7 +84,7 @@ def _of(base: World, job: JobId, now_us: int, started: Sequence[Started]) -> Out
     if entry is None:
         raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
     begins = ahead(base, (job,), now_us).get(job)
-    found = Outlook(_verdict(base, entry), _lacks(base, entry), _changes(base, entry, now_us))
+    found = Outlook(_verdict(base, entry), _lacks(base, entry), _changes(base, entry, now_us, goes_on))
     if begins is not None:
         found = replace(found, start_us=begins.start_us, nodes=begins.nodes)
     return _with_nodes(base, entry, found)
@@ -120,13 +125,13 @@ def _with_nodes(base: World, entry: JobEntry, found: Outlook) -> Outlook:
 # --- changes -----------------------------------------------------------------------------------------
 
 
-def _changes(base: World, entry: JobEntry, now_us: int) -> tuple[Change, ...]:
+def _changes(base: World, entry: JobEntry, now_us: int, goes_on: Callable[[], bool]) -> tuple[Change, ...]:
     """Return the smallest changes of one word with which a job that stands in the line would start at once."""
     if entry.cls is None:
         return ()
     found: dict[tuple[str, str], Change] = {}
     for tried, proposal in enumerate(_proposed(base, entry, now_us)):
-        if tried == MOST_TRIED or len(found) == MOST_CHANGES:
+        if tried == MOST_TRIED or len(found) == MOST_CHANGES or not goes_on():
             break
         key = (proposal.change.word, proposal.change.role)
         if key not in found and (nodes := tried_out(base, entry.id, proposal, now_us)) is not None:
