@@ -156,11 +156,9 @@ def _failing(f: Facts) -> str:
         if key.startswith(_CUSTOM):
             what = key.removeprefix(_CUSTOM)
             found.append(f"{value} with {'no' if what.startswith('slice ') else 'too little'} {escaped(what)} free")
-    if not found:
-        return ""
     of = f.number("nodes")
     start = f"; {of} node{'' if of == 1 else 's'}: " if of else "; nodes: "
-    return start + ", ".join(found)
+    return start + ", ".join(found) if found else ""
 
 
 _DOMAINS = {
@@ -375,10 +373,7 @@ _CAUSES = {
 
 def _preempted(f: Facts) -> str:
     why = _CAUSES.get(str(f.reason.get("cause")), "").format(priority=f.number("priority"))
-    lost = ""
-    if f.has("lost"):
-        much = amounts.duration(f.number("lost") // WHOLE)
-        lost = f"; {much} of device time is lost by it" if f.number("lost") else "; no work is lost by it"
+    lost = f"; {amounts.duration(f.number('lost') // WHOLE)} of device time is lost by it" if f.has("lost") else ""
     return f"makes room for {f.name('first')}{', ' if why else ''}{why}{lost}"
 
 
