@@ -207,8 +207,8 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (because(Code.CLEARING), "a place is being cleared for it: those who stand there are told to stop"),
     (
-        because(Code.PREEMPTED, first="P", cause="priority", priority=100),
-        "makes room for P, which has a higher priority (100)",
+        because(Code.PREEMPTED, first="P", cause="priority", priority=100, lost=20_000_000_000),
+        "makes room for P, which has a higher priority (100); 20 s of device time is lost by it",
     ),
     (because(Code.GROWN, tasks=2), "grows by 2 tasks into what no waiting job can use"),
     (
