@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_bytes
 from clearway.api.desk import TheDesk, answer
+from clearway.compose.stores import engine_home
 from clearway.model.errors import InputError, NotFoundError, StoreError
 
 if TYPE_CHECKING:
@@ -47,14 +48,14 @@ def check_code(desk: Desk, code: str) -> None:
     """Raise InputError where a job names code that is not here. An empty text is a job that takes none along."""
     if code == "copied":
         raise InputError("code", code, "sha256:.. of what was sent before; `clearway` and the Python client send it")
-    if code and not code_path(desk.settings.home, code).exists():
+    if code and not code_path(engine_home(desk.settings), code).exists():
         raise InputError("code", code, "code that was sent to this controller before")
 
 
 @router.get("/code/{digest}")
 def code(desk: TheDesk, digest: TheDigest) -> Response:
     """Say whether code with this content is here, and its size."""
-    path = code_path(desk.settings.home, digest)
+    path = code_path(engine_home(desk.settings), digest)
     if not path.exists():
         raise NotFoundError(f"there is no code {digest}")
     return answer({"code": digest, "size": path.stat().st_size})
@@ -64,7 +65,7 @@ def code(desk: TheDesk, digest: TheDigest) -> Response:
 async def put_code(desk: TheDesk, digest: TheDigest, request: Request) -> Response:
     """Keep a tar of files under the digest of its bytes; sending it again changes nothing."""
     content = await read_bytes(request, request.app.state.body_limit)
-    await run_in_threadpool(_keep, code_path(desk.settings.home, digest), digest, content)
+    await run_in_threadpool(_keep, code_path(engine_home(desk.settings), digest), digest, content)
     return answer({"code": digest, "size": len(content)})
 
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from clearway.control import Upkeep
-from clearway.engines.local.paths import log_path
+from clearway.engines.local.paths import checkpoint_path, log_path, work_path
 from clearway.model.errors import ConflictError
 from clearway.model.events import TaskRef
 from clearway.store import SqliteJournal
@@ -82,12 +82,14 @@ def upkeep_of(settings: Settings, journal: SqlJournal) -> Upkeep:
 
 
 def remove_output(home: Path, jobs: Sequence[JobId]) -> None:
-    """Remove what these jobs printed."""
+    """Remove what these jobs printed, their checkpoints, and the folders in which they ran code of their own."""
     for job in jobs:
-        folder = log_path(home, TaskRef(job, 1, 0, 0), "stdout").parent
-        try:
-            shutil.rmtree(folder)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            LOG.warning("what job %d printed cannot be removed: %s", job, error)
+        task = TaskRef(job, 1, 0, 0)
+        logs, work = log_path(home, task, "stdout").parent, work_path(home, task).parent
+        for folder in (logs, checkpoint_path(home, task), work):
+            try:
+                shutil.rmtree(folder)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                LOG.warning("the folder %s of job %d cannot be removed: %s", folder, job, error)
