@@ -159,6 +159,8 @@ def test_a_device_that_is_cut_gives_slices_and_nothing_else() -> None:
     ledger.release(JobId(2), 0, 0)
     ledger.set_sick(N, (1,))
     assert pick(ledger, N, small) is None
+    ledger.set_sick(N, (2,))
+    assert pick(ledger, N, small) is None, "number 2 is the slice itself"
     ledger.set_sick(N, ())
     assert pick(ledger, N, small) == (2,)
     ledger.validate()

@@ -163,6 +163,9 @@ def test_a_device_that_is_cut_is_shown_by_its_slices(tmp_path: Path, monkeypatch
     assert (machine.node.gpus, machine.node.slices) == (3, ((1, "1g.10gb"), (1, "3g.40gb")))
     assert machine.devices == ("0", "1", "2", "MIG-1-0", "MIG-1-2"), "slices are numbered behind the devices"
     assert machine.unhealthy == (2,)
+    assert inventory.unhealthy_of(machine.devices) == (2,)
+    profiles[1][2] = None
+    assert inventory.unhealthy_of(machine.devices) == (2, 4), "a slice that is gone is given to nobody"
 
 
 def test_a_machine_without_driver_has_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -134,7 +134,7 @@ def _device(row: NodeRow, number: int) -> dict[str, Any]:
 
 
 def _slice(row: NodeRow, number: int, device: int, profile: str) -> dict[str, Any]:
-    healthy = device not in row.unhealthy
+    healthy = not {device, number} & set(row.unhealthy)
     return {
         "number": number,
         "device": device,

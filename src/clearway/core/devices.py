@@ -42,7 +42,7 @@ def slices(ledger: Ledger, node: NodeId, demand: Demand) -> list[int]:
     every = [
         spec.gpus + at
         for at, (device, profile) in enumerate(spec.slices)
-        if profile == demand.slice and device not in unwell
+        if profile == demand.slice and unwell.isdisjoint((device, spec.gpus + at))
     ]
     return [number for number in every if number >= len(held) or not held[number]]
 

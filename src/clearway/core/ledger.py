@@ -402,7 +402,8 @@ def _capacity(spec: NodeSpec, row: int, rows: Rows, unwell: set[int]) -> int:
         return fixed[row]
     name = rows.names[row].removeprefix("res.")
     if name.startswith(SLICE):
-        return sum(SLICE + profile == name for device, profile in spec.slices if device not in unwell)
+        every = enumerate(spec.slices, spec.gpus)
+        return sum(SLICE + one[1] == name and unwell.isdisjoint((one[0], number)) for number, one in every)
     return dict(spec.resources).get(name, 0)
 
 

@@ -74,9 +74,7 @@ def _with_devices(node: NodeSpec, found: list[Device]) -> Machine:
         gpu_model=node.gpu_model or next((d.model for d in found if d.model), ""),
         gpu_memory=node.gpu_memory if node.gpu_memory != PLENTY else least,
     )
-    # one that is to be cut and has no slice yet is nothing that a task could have
-    empty = {number for number, device in enumerate(found) if device.slices == ()}
-    unhealthy = tuple(number for number, device in enumerate(found) if not device.healthy or number in empty)
+    unhealthy = tuple(number for number, device in enumerate(found) if not device.healthy)
     cut = [(number, *one) for number, device in enumerate(found) for one in device.slices or ()]
     full = msgspec.structs.replace(full, slices=tuple((number, profile) for number, profile, _ in cut))
     return Machine(full, unhealthy, (*(device.name for device in found), *(name for *_, name in cut)))
@@ -163,7 +161,8 @@ def real_devices() -> list[Device]:
 
 def unhealthy_of(names: tuple[str, ...]) -> tuple[int, ...]:
     """Return which of these devices, by their place, are unhealthy now, or no longer shown by the driver."""
-    healthy = {device.name for device in real_devices() if device.healthy}
+    sound = [device for device in real_devices() if device.healthy]
+    healthy = {name for device in sound for name in (device.name, *(name for _, name in device.slices or ()))}
     return tuple(number for number, name in enumerate(names) if name not in healthy)
 
 
@@ -173,9 +172,9 @@ def _device(number: int) -> tuple[Device, str]:
         handle = pynvml.nvmlDeviceGetHandleByIndex(number)
         model = model_of(_text(pynvml.nvmlDeviceGetName(handle)))
         memory = int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
-        healthy = not _remapping_failed(handle)
-        unique = _text(pynvml.nvmlDeviceGetUUID(handle))
-        return Device(str(number), model, memory, healthy, _slices(handle)), unique
+        slices = _slices(handle)
+        healthy = not _remapping_failed(handle) and slices != ()  # to be cut, and not cut yet: nobody could use it
+        return Device(str(number), model, memory, healthy, slices), _text(pynvml.nvmlDeviceGetUUID(handle))
     except pynvml.NVMLError:
         return Device(str(number), "", 0, healthy=False), ""
 
