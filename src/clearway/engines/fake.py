@@ -270,9 +270,14 @@ class Room:
             elif self._chances(self._faults.late):
                 delay = self._chance.randint(1, self._faults.late_us)
             if delay:
-                self._at(self.clock.now_us() + delay, lambda: self.told.append(report))
+                self._at(self.clock.now_us() + delay, lambda: self.told.append(self._as_of_now(report)))
             else:
                 self.told.append(report)
+
+    def _as_of_now(self, report: Report) -> Report:
+        """Return a late report as it arrives: what a node says of its tasks is never older than what it said of one."""
+        late = isinstance(report, NodeIsUp) and report.spec.name in self.nodes and report.spec.name not in self._away
+        return self.node_is_up(report.spec.name) if late and isinstance(report, NodeIsUp) else report
 
     def _chances(self, per_mille: int) -> bool:
         return per_mille > 0 and self._chance.randrange(PER_MILLE) < per_mille

@@ -38,7 +38,8 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
 class NodeIsUp(msgspec.Struct, frozen=True, tag=True):
     """A node exists with these words and runs these tasks.
 
-    Sent at `open` for each node, and when one joins, comes back or changes.
+    Sent at `open` for each node, and when one joins, comes back or changes. It is never delivered after a later word
+    of the same node about one of its tasks: a task that is up and not among `running` counts as gone.
     """
 
     spec: NodeSpec

@@ -1,0 +1,209 @@
+"""One storm: a controller after another, on one journal and one room of machines, until all has calmed down."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from clearway.control import snapshots
+from clearway.control.controller import Controller
+from clearway.control.upkeep import Upkeep, tidy, write
+from clearway.engines.fake import FakeEngine, ManualClock, Room
+from clearway.loop.world import World
+from clearway.model.asks import Cancel, Drain, Resume, SetLimit, SetPolicy, SetQueue, Submit, Suspend
+from clearway.model.errors import ClearwayError
+from clearway.model.states import State
+from clearway.model.values import SECOND_US
+from clearway.ports.journal import Mark
+from clearway.testing.storm import checks
+from clearway.testing.storm.mortal import Fate, Killed, MortalEngine, MortalJournal
+from clearway.testing.storm.weather import LIMITS, QUEUES, weather
+
+if TYPE_CHECKING:
+    from clearway.control.board import Board
+    from clearway.engines.fake import Life
+    from clearway.model.actions import Action, Launch
+    from clearway.model.asks import Ask
+    from clearway.model.ids import JobId
+    from clearway.ports.journal import Journal
+    from clearway.testing.storm.weather import Mishap
+
+SNAPSHOT_EVERY = 40
+CALM_S = 5_000
+"""So long after the last mishap everything that can end has ended."""
+MOST_TURNS_AT_ONCE = 200
+
+
+class PromptUpkeep(Upkeep):
+    """Writes snapshots at once, so that the same seed does the same."""
+
+    def _take(self, world: World, board: Board) -> None:
+        mark = Mark(self._journal.last(), world.now_us)
+        self.begin(mark.number)
+        write(self._journal, mark, snapshots.written(world, board, mark.number))
+        tidy(self._journal, mark.at_us, None)
+
+
+class Storm:
+    """Lives through the weather of a seed. `fate` says where controllers die."""
+
+    def __init__(self, seed: int, journal: Journal, fate: Fate, most_jobs: int = 12) -> None:
+        """Begin before anything has happened."""
+        self.seed, self.journal, self.fate = seed, journal, fate
+        self.weather = weather(seed, most_jobs)
+        self._chance = Random(seed + 1)
+        self.clock = ManualClock()
+        self.room = Room(
+            self.weather.nodes, self.clock, self._life, seed=seed, faults=self.weather.faults, refuses=self._refuses
+        )
+        self.accepted: set[str] = set()
+        self.controller: Controller
+        self._unanswered = list(self.weather.jobs)
+        self._mishaps = list(self.weather.mishaps)
+        self._away: set[str] = set()
+        self._healed = False
+
+    def _life(self, launch: Launch) -> Life:
+        lives = self.weather.lives[launch.spec.name]
+        return lives[min(launch.task.attempt, len(lives)) - 1]
+
+    def _refuses(self, action: Action) -> str:
+        one_in = self.weather.refuses_one_in
+        lies = one_in and action.task.index == 0 and (action.task.job + action.task.attempt) % one_in == 0
+        return "the engine says no" if lies else ""
+
+    # --- controllers ---------------------------------------------------------------------------
+
+    def live(self) -> None:
+        """Have one controller follow another until all is calm; BrokenError where something is not as it must be."""
+        while True:
+            try:
+                self._take_over()
+                self._go_on()
+                break
+            except Killed:
+                continue
+        self._look_back()
+
+    def _take_over(self) -> None:
+        journal = MortalJournal(self.journal, self.fate)
+        self.controller = Controller(
+            World(self.weather.policy, self.seed),
+            self.clock,
+            MortalEngine(FakeEngine(self.room), self.fate),
+            journal,
+            first=(
+                SetPolicy(self.weather.policy),
+                *(SetQueue(queue) for queue in QUEUES),
+                *(SetLimit(limit) for limit in LIMITS),
+            ),
+            upkeep=PromptUpkeep(journal, every=SNAPSHOT_EVERY),
+        )
+        self.controller.take_over()
+
+    def _go_on(self) -> None:
+        end_us = (self.weather.mishaps[-1].at_us if self.weather.mishaps else 0) + CALM_S * SECOND_US
+        engine, at_once, moment_us = FakeEngine(self.room), 0, -1
+        while self.clock.now_us() < end_us:
+            next_us = self._next_us()
+            wanted = end_us if next_us is None else min(next_us, end_us)
+            engine.wait(max(wanted - self.clock.now_us(), 0) / SECOND_US)
+            at_once = at_once + 1 if self.clock.now_us() == moment_us else 0
+            moment_us = self.clock.now_us()
+            checks.demand(holds=at_once < MOST_TURNS_AT_ONCE, text=f"it turns round and round at {moment_us} us")
+            self._turn(engine)
+
+    def _next_us(self) -> int | None:
+        ahead = [self.controller.next_us, self._unanswered[0][0] if self._unanswered else None]
+        ahead.append(self._mishaps[0].at_us if self._mishaps else None)
+        if not self._mishaps and not self._healed:
+            ahead.append(self.clock.now_us())
+        return min((at_us for at_us in ahead if at_us is not None), default=None)
+
+    def _turn(self, engine: FakeEngine) -> None:
+        asks = self._due_asks()
+        reports = engine.reports()
+        if reports:
+            self.fate.act()
+        entering = [(at_us, spec) for at_us, spec in self._unanswered if at_us <= self.clock.now_us()]
+        step = self.controller.turn([*reports, *asks, *(Submit((spec,)) for _, spec in entering)])
+        for (at_us, spec), said in zip(entering, step.answers[len(reports) + len(asks) :], strict=True):
+            if isinstance(said, ClearwayError):
+                raise checks.BrokenError(f"{spec.name} was refused: {said}")
+            self.accepted.add(spec.idempotency_key)
+            self._unanswered.remove((at_us, spec))
+        self.controller.world.validate()
+        checks.devices(self.room, self.room.launched)
+
+    # --- mishaps -------------------------------------------------------------------------------
+
+    def _due_asks(self) -> list[Ask]:
+        asks: list[Ask] = []
+        if not self._mishaps and not self._healed:
+            return self._heal()
+        while self._mishaps and self._mishaps[0].at_us <= self.clock.now_us():
+            asks += self._happen(self._mishaps.pop(0))
+        return asks
+
+    def _heal(self) -> list[Ask]:
+        """Bring everything back that a mishap took, so that what can end does."""
+        for name in sorted(self._away):
+            self.room.bring_back(name)
+        self._away.clear()
+        for name in self.room.nodes:
+            self.room.hurt_devices(name, ())
+        suspended = [job for job, entry in self.controller.world.jobs.items() if entry.state == State.SUSPENDED]
+        self._healed = True
+        return [*(Drain(name, drained=False) for name in self.room.nodes), *map(Resume, suspended)]
+
+    def _happen(self, what: Mishap) -> list[Ask]:
+        names, jobs = list(self.room.nodes), list(self.controller.world.jobs.values())
+        name = names[what.number % len(names)]
+        entry = jobs[what.number % len(jobs)] if jobs else None
+        match what.kind:
+            case "lose" | "cut" if name not in self._away:
+                self._away.add(name)
+                (self.room.lose_node if what.kind == "lose" else self.room.cut_node)(name)
+            case "back" if name in self._away:
+                self._away.discard(name)
+                self.room.bring_back(name)
+            case "sick" | "well" if name not in self._away:
+                self.room.hurt_devices(name, (0,) if what.kind == "sick" else ())
+            case "drain" | "undrain":
+                return [Drain(name, drained=what.kind == "drain")]
+            case "again":
+                ends = [launch.task for launch in self.room.launched]
+                if ends:
+                    self.room.tell_again(ends[what.number % len(ends)])
+            case "kill":
+                raise Killed
+            case _:
+                return [] if entry is None else self._asked(what.kind, entry.id, entry.state)
+        return []
+
+    def _asked(self, kind: str, job: JobId, state: State) -> list[Ask]:
+        if kind == "cancel":
+            return [Cancel(job)]
+        if kind == "suspend" and state in (State.STARTING, State.RUNNING):
+            return [Suspend(job)]
+        return [Resume(job)] if kind == "resume" and state == State.SUSPENDED else []
+
+    # --- afterwards ----------------------------------------------------------------------------
+
+    def _look_back(self) -> None:
+        found = [entry.record for entry in self.journal.read()]
+        rebuilt = checks.records(found, self.weather.policy, self.seed)
+        checks.once(self.room.launched)
+        checks.ended(self.controller.world, self.room, self.accepted)
+        checks.same(self.controller.world, rebuilt)
+        checks.demand(
+            holds=self.accepted == {spec.idempotency_key for _, spec in self.weather.jobs},
+            text="some jobs were never accepted",
+        )
+
+
+def live(seed: int, journal: Journal, fate: Fate, most_jobs: int = 12) -> Storm:
+    """Live through a storm, and return what it was. BrokenError says what was not as it must be."""
+    storm = Storm(seed, journal, fate, most_jobs)
+    storm.live()
+    return storm
