@@ -18,8 +18,8 @@ FULL: dict[str, Any] = {
     "time_estimate": "1h30m", "start_deadline": 90, "deadline": "2026-12-01T08:00:00.000123+02:00",
     "on_deadline": "stop", "preemptible": False, "checkpoint": {"every": "10m", "signal": "SIGINT", "grace": 1.5},
     "max_retries": 2, "retry_backoff": 0.25, "retry_jitter": "full", "retry_window": "2d", "max_losses": 0,
-    "idempotency_key": "k", "labels": {"a": "b"}, "array": "0-9:3,20%4", "speedup": {1: 1, 2: 1.9, 4: 3.5},
-    "retry_on": ["exit 75", "timed_out"],
+    "idempotency_key": "k", "labels": {"a": "b"}, "max_cost": 12.5, "array": "0-9:3,20%4",
+    "speedup": {1: 1, 2: 1.9, 4: 3.5}, "retry_on": ["exit 75", "timed_out"],
     "topology": {"require": "node", "prefer": "nvlink"}, "inputs": ["small", {"name": "large", "size": "1GiB"}],
 }  # fmt: skip
 

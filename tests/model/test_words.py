@@ -57,6 +57,7 @@ preemptible: false
 checkpoint: {every: 10m, signal: SIGUSR1, grace: 60s, on_stop: true, write_time: 5s}
 max_retries: 3
 retry_on: [exit 75, timed_out]
+max_cost: 200
 retry_backoff: 4s
 retry_backoff_max: 5m
 retry_jitter: full
@@ -124,6 +125,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         checkpoint=Checkpoint(600 * SECOND, "SIGUSR1", 60 * SECOND, on_stop=True, write_time_us=5 * SECOND),
         max_retries=3,
         retry_on=("exit 75", "timed_out"),
+        max_cost_micros=200_000_000,
         retry_backoff_us=4 * SECOND,
         retry_backoff_max_us=300 * SECOND,
         retry_jitter="full",

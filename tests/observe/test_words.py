@@ -117,6 +117,7 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.RETRIES_USED_UP, tries=2, max_retries=1, limit_us=10 * S),
         "ran for its time limit of 10 s; failed 2 times, which uses up its retries (max_retries 1)",
     ),
+    (because(Code.MAX_COST, max_cost=12_500_000), "has cost the 12.5 that it may cost (max_cost)"),
     (
         because(Code.NOT_RETRIED, exit_code=1, retry_on="exit 75, timed_out"),
         "exited with code 1, which is not tried again (retry_on exit 75, timed_out)",

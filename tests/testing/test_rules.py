@@ -217,6 +217,10 @@ BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
         "tries",
         _failing({"max_retries": 1, "time_limit": 1}, ran(_cpu(0, 1), end="timed_out"), ran(_cpu(3, 4))),
     ),
+    "more cost than it may have": (
+        "costs",
+        _one({"gpus": 2, "max_cost": 10}, task(0, 11, devices=(0, 1)), nodes=[GPU | {"price": 3600}]),
+    ),
     "a loss too many": (
         "tries",
         _failing({"max_losses": 0}, ran(_cpu(0, 1), end="lost"), ran(_cpu(3, 4))),
@@ -257,7 +261,7 @@ def test_a_breach_is_named_by_its_rule_and_seen_by_both(what: str, shared: Path)
     lines = judge(scenario, shown)
     assert lines, what
     assert {text.split(":")[0] for text in lines} == {rule}, lines
-    if what not in STRICTER and rule != "tries":
+    if what not in STRICTER and rule not in ("tries", "costs"):
         assert independent_judge(shared)(scenario, shown)
 
 
@@ -328,4 +332,4 @@ def test_defaults_come_from_the_nearest_queue_that_states_the_word() -> None:
 
 
 def test_the_rules_are_those_of_the_words() -> None:
-    assert list(RULES) == ["capacity", "sums", "gang", "once", "calm", "why", "asked", "work", "tries"]
+    assert list(RULES) == ["capacity", "sums", "gang", "once", "calm", "why", "asked", "work", "tries", "costs"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.api.rows import plain
 from clearway.model.speedup import FULL
-from clearway.model.values import SECOND_US
+from clearway.model.values import MICROS, SECOND_US
 
 if TYPE_CHECKING:
     from clearway.model.job import Checkpoint, Demand, JobSpec, Role
@@ -36,6 +36,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         "after": list(spec.after),
         "array": None if spec.array is None else spec.array.text(),
         "speedup": {tasks: speed / FULL for tasks, speed in spec.speedup} or None,
+        "max_cost": None if spec.max_cost_micros is None else spec.max_cost_micros / MICROS,
         "retry_on": list(spec.retry_on) or None,
         "labels": dict(spec.labels),
         "checkpoint": _checkpoint(spec.checkpoint),

@@ -24,9 +24,9 @@ class JobEntry:
     __slots__ = (
         "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
         "floor", "gate", "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
-        "not_before_us", "oom", "paused_us", "preempted_us", "reason", "reasons", "result", "retries", "served_us",
-        "spec", "started_us", "state", "stood_still", "stood_still_us", "submitted_us", "up", "waiting_since_us",
-        "yielded_to",
+        "not_before_us", "oom", "paused_us", "preempted_us", "rate", "rate_since_us", "reason", "reasons", "result",
+        "retries", "served_us", "spec", "spent", "started_us", "state", "stood_still", "stood_still_us",
+        "submitted_us", "up", "waiting_since_us", "yielded_to",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -45,6 +45,7 @@ class JobEntry:
         self.heir: tuple[int, str] = (spec.priority, spec.name)
         self.floor: tuple[int, str] | None = None
         self.gate = ""
+        self.spent = self.rate = self.rate_since_us = 0
         self.attained = self.kept_us = self.served_us = 0
         self.waiting_since_us = submitted_us
         self.first_started_us: int | None = None

@@ -11,7 +11,7 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import arrays, changes, flow_changes, machine_changes
+from clearway.loop import arrays, changes, costs, flow_changes, machine_changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -267,6 +267,7 @@ class WorldState:
             inherit(self, entry.id, now_us)
         if held is not None:
             self.view.ledger.reads(held, (entry.id, *key), now_us, goes=True)
+        costs.count(self, entry, now_us)
 
     def _node_drained(self, record: ev.NodeDrained) -> None:
         self.view.ledger.set_drained(record.node, record.drained)
@@ -371,6 +372,7 @@ class WorldState:
             lend_anew(self, entry, record.at_us)
         if entry.spec.time_limit_us is not None:
             self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
+        costs.count(self, entry, record.at_us)
 
     def _stopping(self, record: ev.Stopping) -> None:
         entry = self.jobs[record.job]
@@ -393,6 +395,7 @@ class WorldState:
             self.view.running[record.job].use(record.more)
             entry.grants += record.more
             entry.held.update({(grant.role, grant.index): grant for grant in record.more})
+            costs.count(self, entry, record.at_us)
         less = {(grant.role, grant.index) for grant in record.less}
         entry.leaving |= less
         self.view.running[record.job].leaving |= less

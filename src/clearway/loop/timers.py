@@ -25,9 +25,10 @@ class Due(IntEnum):
     FLOW_LIMIT = 9
     MACHINE = 10
     SCHEDULE = 11
+    COST = 12
 
 
-OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW})
+OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW, Due.COST})
 """What is due for a job, and means nothing when the job is over."""
 
 PER_JOB, SPARE = 8, 1024  # timers of jobs that are over are thrown out when there are more than so many a live job

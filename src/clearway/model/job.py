@@ -133,6 +133,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     input: str = ""
     skip_code: int = 0
     speedup: Speedup = ()
+    max_cost_micros: int | None = None
     array: Array | None = None
     index: int | None = None
 

@@ -15,9 +15,6 @@ from clearway.model.words import JOB_WORDS, Word, check_keys, named, read_words
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MICROS = 10**6  # money is counted in millionths
-MAX_MONEY = 10**9
-
 
 def _islands(field: str, value: object) -> tuple[tuple[int, ...], ...]:
     if not isinstance(value, list | tuple):
@@ -30,13 +27,6 @@ def _islands(field: str, value: object) -> tuple[tuple[int, ...], ...]:
     if len({n for island in found for n in island}) < sum(map(len, found)):
         raise InputError(field, value, "each device is in at most one of the lists")
     return tuple(found)
-
-
-def _money(field: str, value: object) -> int:
-    exact = v.number(field, value, "an amount of money >= 0")
-    if exact > MAX_MONEY:
-        raise InputError(field, value, f"at most {MAX_MONEY}")
-    return round(exact * MICROS)
 
 
 def _whole_gpus(field: str, value: object) -> int:
@@ -65,7 +55,7 @@ NODE_WORDS: dict[str, Word] = {
     "zone": Word(v.name, "text", "zone"),
     "labels": Word(v.pairs, "map", "labels"),
     "taints": Word(v.names, "names", "taints that a job must tolerate"),
-    "price": Word(_money, "number", "money per hour"),
+    "price": Word(v.money, "number", "money per hour"),
     "spot": Word(v.flag, "flag", "whether the provider may take it away"),
     "holds": Word(v.names, "names", "data, images or models on its disk"),
 }

@@ -47,6 +47,7 @@ class Code(StrEnum):
     REQUEUED = "requeued"
     TIME_LIMIT = "time-limit"
     DEADLINE = "deadline"
+    MAX_COST = "max-cost"
     START_DEADLINE = "start-deadline"
     NODE_LOST = "node-lost"
     START_FAILED = "start-failed"

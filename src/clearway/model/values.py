@@ -18,6 +18,8 @@ MILLI = 1000
 MAX_BYTES = 2**53  # 8 PiB: larger than any node, exact in JSON, and a sum over 1,000 nodes fits 64 bits
 MAX_COUNT = 10**6
 MAX_DURATION_US = 10**6 * 86_400 * SECOND_US  # a million days
+MICROS = 10**6  # money is counted in millionths
+MAX_MONEY = 10**9
 MAX_PRIORITY = 2**31 - 1
 MAX_NAME_CHARS = 1000
 
@@ -110,6 +112,14 @@ def count(field: str, value: object, least: int = 0, most: int = MAX_COUNT) -> i
 def priority(field: str, value: object) -> int:
     """Return a priority: any whole number that fits 32 bits; larger runs sooner."""
     return count(field, value, -MAX_PRIORITY, MAX_PRIORITY)
+
+
+def money(field: str, value: object) -> int:
+    """Return an amount of money in millionths."""
+    exact = number(field, value, "an amount of money >= 0")
+    if exact > MAX_MONEY:
+        raise InputError(field, value, f"at most {MAX_MONEY}")
+    return round(exact * MICROS)
 
 
 def flag(field: str, value: object) -> bool:

@@ -226,12 +226,15 @@ JOB_WORDS: dict[str, Word] = {
     "retry_jitter": Word(_jitter, "text", "none, or full: a random part of the delay"),
     "retry_window": Word(v.duration, "text", "no attempt starts later than this after the first"),
     "max_losses": Word(v.count, "number", "node losses and evictions it survives"),
+    "max_cost": Word(
+        v.money, "number", "it is stopped when it has cost so much: price of its nodes, for its part and time"
+    ),
     "idempotency_key": Word(v.name, "text", "submitting twice with one key makes one job"),
     "user": Word(v.name, "text", "who it is for"),
     "tenant": Word(v.name, "text", "who pays for it"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
-LATER = frozenset({"secrets", "max_cost"})
+LATER = frozenset({"secrets"})
 """Words of SPEC that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
@@ -310,7 +313,8 @@ def _build(given: dict[str, Any]) -> JobSpec:
     same = {k: given[k] for k in _SAME if k in given}
     timed = {f"{k}_us": given[k] for k in _TIMED if k in given}
     run: Command = given.get("run", Command())
-    return JobSpec(roles=_read_roles(given), run=run.parts, shell=run.shell, **same, **timed)
+    most = given.get("max_cost")
+    return JobSpec(roles=_read_roles(given), run=run.parts, shell=run.shell, max_cost_micros=most, **same, **timed)
 
 
 # fmt: off

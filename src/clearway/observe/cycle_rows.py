@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
-from clearway.observe.words import escaped, sentence
+from clearway.observe.facts import escaped
+from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

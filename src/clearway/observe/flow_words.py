@@ -9,7 +9,7 @@ from clearway.model.reasons import Code
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clearway.observe.words import Facts
+    from clearway.observe.facts import Facts
 
 
 def _step_failed(f: Facts) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clearway.observe import amounts
-from clearway.observe.words import escaped, resource_words
+from clearway.observe.facts import escaped
+from clearway.observe.words import resource_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,10 +25,9 @@ from clearway.core.turns import Occupied
 from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
 from clearway.model.job import WHOLE
-from clearway.model.machine_words import MICROS
 from clearway.model.reasons import Code
 from clearway.model.states import End
-from clearway.model.values import SECOND_US
+from clearway.model.values import MICROS, SECOND_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,11 +6,13 @@ Facts may be missing (an older journal knew fewer); a sentence is then shorter, 
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, Reason
+from clearway.model.values import MICROS
 from clearway.observe import amounts, flow_words
+from clearway.observe.facts import Facts, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,45 +21,12 @@ if TYPE_CHECKING:
 PART = "part."  # and the name of an order: what it adds to the cost of a job, in thousandths
 
 
-class Facts(NamedTuple):
-    """The facts of one reason, read by type; `moment` puts a time of the driver's clock into words."""
-
-    reason: Reason
-    moment: Callable[[int], str]
-
-    def has(self, key: str) -> bool:
-        """Whether the fact is there."""
-        return any(k == key for k, _ in self.reason.facts)
-
-    def number(self, key: str) -> int:
-        """Return a fact that is a number; 0 where it is missing."""
-        value = self.reason.get(key, 0)
-        return value if isinstance(value, int) else 0
-
-    def name(self, key: str, missing: str = "?") -> str:
-        """Return a fact that is a name, with unprintable characters escaped."""
-        return escaped(str(self.reason.get(key, missing)))
-
-    def time(self, key: str) -> str:
-        """Return a fact that is a moment, in words."""
-        return self.moment(self.number(key))
-
-    def span(self, key: str) -> str:
-        """Return a fact that is a duration, in words."""
-        return amounts.duration(self.number(key))
-
-
 def sentence(reason: Reason, moment: Callable[[int], str] = amounts.seconds) -> str:
     """Return a reason as one plain English sentence without a full stop.
 
     `moment` words a time of the driver's clock (microseconds); the default counts seconds from 0.
     """
     return _SENTENCES[reason.code](Facts(reason, moment))
-
-
-def escaped(text: str) -> str:
-    """Return a name that is safe to show: control characters and the like as escapes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 # --- what is asked for ---------------------------------------------------------------------------
@@ -389,6 +358,10 @@ def _deadline(f: Facts) -> str:
     return f"had not succeeded by its deadline, {f.time('deadline_us')}"
 
 
+def _max_cost(f: Facts) -> str:
+    return f"has cost the {f.number('max_cost') / MICROS:g} that it may cost (max_cost)"
+
+
 def _start_deadline(f: Facts) -> str:
     return f"had not started by its start deadline, {f.span('limit_us')} after its submit"
 
@@ -484,6 +457,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.CANCELLED: _cancelled,
     Code.TIME_LIMIT: _time_limit,
     Code.DEADLINE: _deadline,
+    Code.MAX_COST: _max_cost,
     Code.START_DEADLINE: _start_deadline,
     Code.NODE_LOST: _node_lost,
     Code.START_FAILED: _start_failed,

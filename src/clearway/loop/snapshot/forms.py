@@ -55,6 +55,9 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     gate: str = ""
     result: str = ""
     array: JobId | None = None
+    spent: int = 0
+    rate: int = 0
+    rate_since_us: int = 0
     after: tuple[JobId, ...] = ()
     held: tuple[Grant, ...] = ()
     up: tuple[TaskKey, ...] = ()
