@@ -79,7 +79,7 @@ CLASS_WORKED_OUT = {
     "slot", "too_long_us",
 }  # fmt: skip
 QUEUES_KEPT = {"specs", "limits", "memory"}
-QUEUES_WORKED_OUT = {
+QUEUES_WORKED_OUT = {"capacity", "keeping",
     "used", "slots", "asked", "revision", "any_guarantee", "any_per_user", "any_limit", "used_by", "_children",
     "_chains", "_use", "_total",
 }  # fmt: skip

@@ -72,6 +72,10 @@ def decide(view: View, now_us: int, trace: Trace | None = None) -> Plan:
 
 def wake(view: View) -> None:
     """Wake the sleeping classes for which something came free since the last cycle."""
+    if view.queues.keeping:
+        view.queues.capacity = view.fairness.capacity()
+        if view.ledger.gained:
+            view.changed_limits.update(view.queues.keeping)
     if view.changed_limits:
         view.line.wake_for_limits(view.changed_limits)
     if view.promises_changed:

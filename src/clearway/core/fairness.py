@@ -96,6 +96,11 @@ class Fairness:
         self._positions.clear()
         self._share_out("", self._all())
 
+    def capacity(self) -> dict[str, int]:
+        """Return what there is of each resource that is counted."""
+        self._refresh()
+        return self._capacity
+
     def _all(self) -> int:
         if self._measure == "dominant":
             return TOTAL * FINE

@@ -30,6 +30,10 @@ class Queues:
         self.asked: dict[str, Amounts] = {"default": {}}
         self.revision = 0
         self.any_guarantee = self.any_per_user = self.any_limit = False
+        self.keeping: set[str] = set()
+        """Queues that do not lend what they are guaranteed."""
+        self.capacity: Amounts = {}
+        """What there is, told where some queue does not lend."""
         self.used_by: dict[tuple[str, str], Amounts] = {}
         """What each user holds in a queue and below it, where some queue limits that."""
         self.memory: Memory | None = None
@@ -48,7 +52,8 @@ class Queues:
         self.asked.setdefault(spec.name, {})
         self.revision += 1
         self.any_guarantee = any(one.guarantee for one in self.specs.values())
-        self.any_limit = any(one.limit or one.limit_per_user for one in self.specs.values())
+        self.keeping = {one.name for one in self.specs.values() if one.guarantee and not one.lend}
+        self.any_limit = any(one.limit or one.limit_per_user or not one.borrow for one in self.specs.values())
         self.any_per_user = any(one.limit_per_user for one in self.specs.values())
         self._children = None
         self._chains.clear()
@@ -241,7 +246,7 @@ class Queues:
         """Yield each limit on what a job's queues or its user may hold: queue, resource, use, limit, whose it is."""
         for name in self.chain(spec.queue):
             queue = self.specs[name]
-            for resource, limit in queue.limit:
+            for resource, limit in queue.limit if queue.borrow else _smaller(queue.limit, queue.guarantee):
                 yield name, resource, self.used[name].get(resource, 0), limit, None
             for resource, limit in queue.limit_per_user:
                 yield name, resource, self.used_by.get((name, spec.user), {}).get(resource, 0), limit, spec.user
@@ -256,7 +261,7 @@ class Queues:
 
         `gone` is what others are about to give back, by queue.
         """
-        if not self.any_limit and not spec.uses:
+        if not self.any_limit and not spec.uses and not self.keeping:
             return None
         for name, resource, holds, limit, user in self.limits_of(spec):
             used = holds - (gone or {}).get(name, {}).get(resource, 0)
@@ -269,12 +274,50 @@ class Queues:
                     "used": used,
                     "limit": limit,
                 }
+                if (
+                    user is None
+                    and not self.specs[name].borrow
+                    and limit == dict(self.specs[name].guarantee).get(resource)
+                ):
+                    facts["borrows"] = 0
                 return because(Code.QUEUE_LIMIT, **facts, **({"user": user} if user is not None else {}))
+        if self.keeping and (kept := self._kept_from(spec, gone or {})) is not None:
+            return kept
         for name in spec.uses:
             limit_spec = self.limits.get(name)
             if limit_spec and self.slots.get(name, 0) >= limit_spec.slots:
                 return because(Code.SLOTS, limit=name, slots=limit_spec.slots, used=self.slots.get(name, 0))
         return None
+
+    def _kept_from(self, spec: JobSpec, gone: Mapping[str, Amounts]) -> Reason | None:
+        """Return which queue that does not lend keeps from a job what is idle; a claim inside a guarantee is let in."""
+        least = self.least_of(spec)
+        if self.guaranteed(spec.queue, least):
+            return None
+        for resource, need in sorted(least.items()):
+            if not need or resource not in self.capacity:
+                continue
+            tops = self.children("")
+            held = sum(self._left_in(name, resource, gone) for name in tops)
+            kept, whose = self._keeps("", resource, gone, self.chain(spec.queue))
+            if kept and held + need + kept > self.capacity[resource]:
+                return because(Code.QUEUE_LIMIT, queue=whose, resource=resource, need=need, used=held, kept=kept)
+        return None
+
+    def _left_in(self, name: str, resource: str, gone: Mapping[str, Amounts]) -> int:
+        return self.used[name].get(resource, 0) - gone.get(name, {}).get(resource, 0)
+
+    def _keeps(self, parent: str, resource: str, gone: Mapping[str, Amounts], mine: tuple[str, ...]) -> tuple[int, str]:
+        """Return what queues below one keep idle for their own jobs only, and the first that keeps some."""
+        total, first = 0, ""
+        for name in self.children(parent):
+            amount, whose = self._keeps(name, resource, gone, mine)
+            if name in self.keeping and name not in mine:
+                stated = dict(self.specs[name].guarantee).get(resource, 0)
+                own = stated - self._left_in(name, resource, gone)
+                amount, whose = (own, name) if own > amount else (amount, whose)
+            total, first = total + amount, first or whose
+        return total, first
 
     def room_for(self, spec: JobSpec, demand: Demand, more: int, drafted: Iterable[Held] = ()) -> int:
         """Return how many of `more` further tasks the limits of a job's queues allow beside what is drafted."""
@@ -305,3 +348,9 @@ class Queues:
             if now != {k: v for k, v in live.get(key, {}).items() if v}:
                 wrong.append(f"user {key[1]} in queue {key[0]}: {now} in the books, {live.get(key, {})} by the grants")
         return wrong
+
+
+def _smaller(limit: tuple[tuple[str, int], ...], guarantee: tuple[tuple[str, int], ...]) -> list[tuple[str, int]]:
+    """Return what a queue may hold that borrows nothing: what it is guaranteed; of the rest, what its limit says."""
+    most = dict(limit)
+    return sorted((most | {r: min(amount, most.get(r, amount)) for r, amount in guarantee}).items())

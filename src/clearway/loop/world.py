@@ -305,6 +305,9 @@ class World:
         moved = {record.job for record in plan.records if isinstance(record, ev.Reserved)}
         # where queues count, a start may also have moved those who had their turn before it
         shifted = bool(started and view.moving_order and view.line.awake)
+        if started and view.queues.keeping and view.line.limited:
+            view.changed_limits.update(view.queues.keeping)  # a queue that does not lend may keep less now
+            shifted = True
         return shifted or bool((moved & promised) - started)
 
     def wake_later(self, plan: Plan) -> None:

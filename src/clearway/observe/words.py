@@ -15,7 +15,7 @@ from clearway.observe import amounts, flow_words
 from clearway.observe.facts import Facts, escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 
 PART = "part."  # and the name of an order: what it adds to the cost of a job, in thousandths
@@ -195,11 +195,14 @@ def resource_words(resource: str, amount: int) -> str:
 
 def _queue_limit(f: Facts) -> str:
     resource = str(f.reason.get("resource", "gpus"))
-    need, used, limit = (resource_words(resource, f.number(k)) for k in ("need", "used", "limit"))
+    need, used, limit, kept = (resource_words(resource, f.number(k)) for k in ("need", "used", "limit", "kept"))
+    if f.has("kept"):
+        return f"needs {need}; queue {f.name('queue')} lends nothing, and {kept} stay free for it"
     if f.has("user"):
         whose = f"user {f.name('user')} holds {used} in queue {f.name('queue')}"
         return f"needs {need}; {whose} and may hold at most {limit} there (its limit per user)"
-    return f"needs {need}; queue {f.name('queue')} holds {used} and may hold at most {limit} (its limit)"
+    why = "its guarantee: it does not borrow" if f.has("borrows") else "its limit"
+    return f"needs {need}; queue {f.name('queue')} holds {used} and may hold at most {limit} ({why})"
 
 
 def _slots(f: Facts) -> str:
@@ -284,13 +287,8 @@ def _placed(f: Facts) -> str:
 def _weighed(f: Facts) -> str:
     """Word what each of several orders had to say, where they are weighed."""
     parts = {key.removeprefix(PART): f.number(key) for key, _ in f.reason.facts if key.startswith(PART)}
-    return f" ({weighed(parts)})" if parts else ""
-
-
-def weighed(parts: Mapping[str, int]) -> str:
-    """Return a sum of weighed orders, whose parts are in thousandths, as one phrase."""
     told = " + ".join(f"{escaped(name)} {amounts.thousandths(parts[name])}" for name in sorted(parts))
-    return f"cost {amounts.thousandths(sum(parts.values()))} = {told}"
+    return f" (cost {amounts.thousandths(sum(parts.values()))} = {told})" if parts else ""
 
 
 def _backfilled(f: Facts) -> str:
