@@ -87,8 +87,13 @@ class _Step:
             yield self._end(
                 state, because(Code.RULE, rule=self.spec.rule, failed=counts.failed, skipped=counts.skipped)
             )
-        elif verdict is Verdict.RUN:
+        elif verdict is Verdict.RUN and not self._may_yet_be_left_out():
             yield from self._begin()
+
+    def _may_yet_be_left_out(self) -> bool:
+        """Return whether a step before this one still has to choose: an early rule does not go ahead of that."""
+        before = (self.track.steps[name] for name in self.spec.after)
+        return any(one.spec.choose is not None or one.spec.chooses for one in before if not one.over)
 
     def _begin(self) -> Iterator[Wish]:
         if (
