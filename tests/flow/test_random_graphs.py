@@ -14,7 +14,7 @@ from clearway.sim.run import simulate
 from clearway.testing.judge import judge, timeline_of
 from tests.flow.reference import befores, come_to
 
-RESULTS = st.one_of(
+RESULTS: st.SearchStrategy[Any] = st.one_of(
     st.none(), st.just([]), st.lists(st.integers(0, 3), min_size=1, max_size=3), st.builds(dict, x=st.integers(0, 3))
 )
 

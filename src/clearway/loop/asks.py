@@ -32,8 +32,8 @@ def answer(world: World, ask: Ask) -> object:
             return _submit(world, ask.specs)
         case asks.Refuse():
             world.emit(ev.Refused(world.now_us, _next(world), ask.name, ask.reason))
-        case asks.SubmitFlow():
-            return flows.submit(world, ask.spec)
+        case asks.SubmitFlow() | asks.LookFlows():
+            return flows.submit(world, ask.spec) if isinstance(ask, asks.SubmitFlow) else flows.look(world)
         case asks.SetQueue():
             _set_queue(world, ask)
         case asks.Look() | asks.Weigh():

@@ -91,11 +91,8 @@ class Flows:
         return self.again.pop(job)
 
     def flow_ended(self, flow: FlowId) -> None:
-        """Take in that a run is over; one that succeeded is forgotten but for its name."""
+        """Take in that a run is over; the newest that are over stay at hand."""
         self.schedules.flow_is(flow, self.tracks[flow].state)
-        if self.tracks[flow].state == State.SUCCEEDED:
-            self._forget(flow)
-            return
         self._over[flow] = None
         if len(self._over) > KEPT:
             self._forget(next(iter(self._over)))

@@ -11,13 +11,14 @@ from clearway.flow.track import ALONE
 from clearway.loop import endings
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model.asks import FlowView, StepView
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.ids import FlowId, JobId
 from clearway.model.reasons import Code, because
 from clearway.model.states import State
 
 if TYPE_CHECKING:
-    from clearway.flow.track import FlowTrack
+    from clearway.flow.track import FlowTrack, StepTrack
     from clearway.loop.timers import Timer
     from clearway.loop.world import World
     from clearway.model import asks
@@ -81,10 +82,29 @@ def stop(world: World, track: FlowTrack, state: State, reason: Reason) -> None:
         endings.cancel(world, world.jobs[job], reason)
 
 
+def look(world: World) -> tuple[FlowView, ...]:
+    """Return how the workflows at hand stand."""
+    return tuple(_view(track) for track in world.state.flows.tracks.values())
+
+
+def _view(track: FlowTrack) -> FlowView:
+    steps = [*track.steps.values(), *([track.error] if track.error is not None else [])]
+    state = ("pending" if track.gate else "running") if track.state is None else track.state.value
+    views = tuple(_step_view(step) for step in steps)
+    return FlowView(track.id, track.spec.name, state, track.run, track.began_us, views, track.reason)
+
+
+def _step_view(step: StepTrack) -> StepView:
+    jobs, spec = sum(one.turn for one in step.instances.values()), step.spec
+    return StepView(
+        spec.name, step.state.value, spec.after, step.input, step.result, jobs, spec.until, step.reason
+    )  # fmt: skip
+
+
 def rerun(world: World, ask: asks.RerunFlow) -> None:
     """Have the next run of a workflow begin that is over and did not succeed."""
     track = _known(world, ask.flow)
-    if track is None:
+    if track is None or track.state == State.SUCCEEDED:
         raise ConflictError(f"workflow {ask.flow} succeeded, or is over for long: there is nothing to run again")
     if track.state is None:
         raise ConflictError(f"workflow {ask.flow} still runs: only one that is over can be run again")

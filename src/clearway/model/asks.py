@@ -87,6 +87,35 @@ class CancelSearch(msgspec.Struct, frozen=True):
     by: str = ""
 
 
+class LookFlows(msgspec.Struct, frozen=True):
+    """Say how the workflows at hand stand. Answer: a tuple of FlowView, oldest first; nothing is recorded."""
+
+
+class StepView(msgspec.Struct, frozen=True):
+    """How a step stands; `input` and `result` are JSON texts, `jobs` how many entered for it."""
+
+    name: str
+    state: str
+    after: tuple[str, ...]
+    input: str
+    result: str
+    jobs: int
+    until: str = ""
+    reason: Reason | None = None
+
+
+class FlowView(msgspec.Struct, frozen=True):
+    """How a workflow stands in its present run, which began at `began_us`."""
+
+    id: FlowId
+    name: str
+    state: str
+    run: int
+    began_us: int
+    steps: tuple[StepView, ...]
+    reason: Reason | None = None
+
+
 class SetClock(msgspec.Struct, frozen=True):
     """Learn how far the wall clock is ahead of the driver's clock. Answer: None."""
 
@@ -234,5 +263,5 @@ Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow
-    | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch | CancelSearch
+    | LookFlows | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch | CancelSearch
 )  # fmt: skip

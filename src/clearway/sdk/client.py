@@ -196,6 +196,26 @@ class Client:
         """Create a queue, or change only these words of it."""
         return self._send(self._path("queues", name), words)
 
+    def run_flow(self, words: Mapping[str, object]) -> Row:
+        """Enter a workflow, given by its words."""
+        return self._send("flows", words)
+
+    def flows(self) -> list[Row]:
+        """Return the workflows at hand, newest first."""
+        return self._list(self._get("flows"), "flows")
+
+    def flow(self, ref: str) -> Row:
+        """Return one workflow with its steps: by its number, or the newest of a name."""
+        return self._get("flows", ref)
+
+    def cancel_flow(self, ref: str) -> Row:
+        """Stop what runs of a workflow, and let nothing else of it start."""
+        return self._post("flows", ref, "cancel")
+
+    def retry_flow(self, ref: str) -> Row:
+        """Run a workflow again that did not succeed, from what has succeeded on."""
+        return self._post("flows", ref, "retry")
+
     def bookings(self) -> list[Row]:
         """Return the bookings that are not over, the first to begin first."""
         return self._list(self._get("bookings"), "bookings")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
 from clearway.engines.local import groups, orders, paths
+from clearway.engines.local.handed import result_of
 from clearway.engines.local.health import Health
 from clearway.engines.local.inventory import unhealthy_of
 from clearway.engines.local.link import Link
@@ -116,7 +117,7 @@ class LocalEngine:
                     if self._devices:
                         self._health.begin()
                     self._meet(message)
-                    return Inventory((self._up(message),), tuple(_gone(m) for m in message["gone"]))
+                    return Inventory((self._up(message),), tuple(self._gone(m) for m in message["gone"]))
             if time.monotonic() > until:
                 place = str(self.home / paths.RUNNER)
                 raise EngineError(f"the runner in {place!r} does not answer: {self._link.talk()}")
@@ -202,7 +203,7 @@ class LocalEngine:
             self._launches.pop(task, None)
             self._reports.append(TaskIsUp(task))
         elif said == "gone":
-            self._report_gone(_gone(message))
+            self._report_gone(self._gone(message))
         elif said == "trouble":
             self._said = message["text"]
         elif said == "here":
@@ -216,7 +217,7 @@ class LocalEngine:
         """Hear what ended from a runner that answers again, this or another one, and tell it what is still to do."""
         self._meet(here)
         for message in here["gone"]:
-            self._report_gone(_gone(message))
+            self._report_gone(self._gone(message))
         self._quiet_told_at = None
         self._reports.append(self._up(here))
         for order in (*self._launches.values(), *self._halts.values(), *self._pauses.values()):
@@ -244,6 +245,7 @@ class LocalEngine:
             self._quiet_told_at = now
             self._reports.append(NodeIsQuiet(self._node.name, int(quiet * 1_000_000)))
 
-
-def _gone(message: Message) -> TaskIsGone:
-    return TaskIsGone(orders.task_of(message["task"]), message["code"], message["error"], message.get("oom", False))
+    def _gone(self, message: Message) -> TaskIsGone:
+        task = orders.task_of(message["task"])
+        result = result_of(self.home, task) if message["code"] == 0 else ""
+        return TaskIsGone(task, message["code"], message["error"], message.get("oom", False), result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from clearway.engines.local.handed import hand_over
 from clearway.engines.local.paths import checkpoint_path, code_path, key_of, log_path, work_path
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
@@ -40,7 +41,7 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
         "shell": spec.shell,
         "cwd": str(work_path(home, launch.task) if spec.code else workdir / spec.workdir),
         "code": str(code_path(home, spec.code)) if spec.code else "",
-        "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices), **kept},
+        "env": {"CLEARWAY_HOME": str(home), **dict(spec.env), **contract(launch, devices), **kept, **hand_over(launch, home)},
         "memory": demand.memory,
         "cpus": demand.cpus,
         "output_size": output_size,

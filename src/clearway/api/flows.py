@@ -1,0 +1,114 @@
+"""Routes of workflows: enter, list, show, cancel, run again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from clearway.api.body import read_json
+from clearway.api.desk import TheDesk, answer
+from clearway.api.entry import queue_defaults
+from clearway.api.moments import iso
+from clearway.flow.json_text import value_of
+from clearway.flow.words import read_flow
+from clearway.model.asks import CancelFlow, LookFlows, RerunFlow, SubmitFlow
+from clearway.model.errors import InputError, NotFoundError
+from clearway.observe.words import sentence
+
+if TYPE_CHECKING:
+    from clearway.api.desk import Desk
+    from clearway.model.asks import FlowView, StepView
+    from clearway.model.flow import FlowSpec
+
+router = APIRouter()
+
+
+async def _ref(request: Request) -> str:
+    return unquote(request.path_params["flow"], errors="replace")
+
+
+TheRef = Annotated[str, Depends(_ref)]
+
+
+def read_workflow(desk: Desk, raw: object) -> FlowSpec:
+    """Read a workflow whose steps all run something."""
+    own = {"user": desk.login, "workdir": str(Path.home())}
+    flow = read_flow(raw, lambda queue: {**own, **queue_defaults(desk.board.queues, queue)})
+    for step in [*flow.steps, *([flow.on_error] if flow.on_error else [])]:
+        if step.job is not None and not step.job.run:
+            raise InputError("run", None, "a step has a command to run", f"workflow {flow.name}: step {step.name}")
+        if step.job is not None and not step.job.workdir.startswith("/"):
+            raise InputError("workdir", step.job.workdir, "a whole path: the controller runs in another directory")
+    return flow
+
+
+async def _views(desk: Desk) -> tuple[FlowView, ...]:
+    found: tuple[FlowView, ...] = await desk.ask(LookFlows())  # type: ignore[assignment]  # the answer to it
+    return found
+
+
+async def _find(desk: Desk, ref: str) -> FlowView:
+    """Return the workflow of a number, or the newest one of a name."""
+    views = await _views(desk)
+    for view in reversed(views):
+        if ref in (view.name, str(view.id), f"id:{view.id}"):
+            return view
+    raise NotFoundError(f"there is no workflow {ref!r} among those at hand")
+
+
+def _row(view: FlowView) -> dict[str, Any]:
+    counts: dict[str, int] = {}
+    for step in view.steps:
+        counts[step.state] = counts.get(step.state, 0) + 1
+    reason = None if view.reason is None else {"code": str(view.reason.code), "text": sentence(view.reason)}
+    return {
+        "id": view.id, "name": view.name, "state": view.state, "run": view.run, "began": iso(view.began_us),
+        "reason": reason, "steps": counts,
+    }  # fmt: skip
+
+
+def _step(step: StepView) -> dict[str, Any]:
+    reason = None if step.reason is None else {"code": str(step.reason.code), "text": sentence(step.reason)}
+    return {
+        "name": step.name, "state": step.state, "after": list(step.after), "input": value_of(step.input),
+        "result": value_of(step.result), "reason": reason, "jobs": step.jobs, "until": step.until or None,
+    }  # fmt: skip
+
+
+@router.post("/flows")
+async def submit(desk: TheDesk, request: Request) -> Response:
+    """Enter a workflow: the body is a map of its words."""
+    flow = await desk.ask(SubmitFlow(read_workflow(desk, await read_json(request))))
+    return answer(_row(await _find(desk, f"id:{flow}")), 201)
+
+
+@router.get("/flows")
+async def flows(desk: TheDesk) -> Response:
+    """List workflows, newest first."""
+    return answer({"flows": [_row(view) for view in reversed(await _views(desk))]})
+
+
+@router.get("/flows/{flow}")
+async def flow(desk: TheDesk, ref: TheRef) -> Response:
+    """Return one workflow with its steps."""
+    view = await _find(desk, ref)
+    return answer({**_row(view), "steps": [_step(step) for step in view.steps]})
+
+
+@router.post("/flows/{flow}/cancel")
+async def cancel(desk: TheDesk, ref: TheRef) -> Response:
+    """Stop what runs of a workflow, and let nothing else of it start."""
+    view = await _find(desk, ref)
+    await desk.ask(CancelFlow(view.id, desk.login))
+    return answer(_row(await _find(desk, f"id:{view.id}")))
+
+
+@router.post("/flows/{flow}/retry")
+async def retry(desk: TheDesk, ref: TheRef) -> Response:
+    """Run a workflow again that did not succeed, from what has succeeded on."""
+    view = await _find(desk, ref)
+    await desk.ask(RerunFlow(view.id, None, desk.login))
+    return answer(_row(await _find(desk, f"id:{view.id}")))

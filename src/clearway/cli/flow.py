@@ -1,0 +1,142 @@
+"""`clearway flow run`, `list`, `show`, `graph`, `cancel` and `retry`."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clearway.cli import faults, shown
+from clearway.cli.drawing import as_mermaid, as_text
+from clearway.cli.shell import Shell, command, group
+from clearway.cli.table import Column, draw, state
+
+_FLOWS = (Column("ID", right=True), Column("WORKFLOW", cut=True), Column("STATE"), Column("RUN", right=True),
+          Column("STEPS", wraps=True))  # fmt: skip
+_STEPS = (Column("STEP", cut=True), Column("STATE"), Column("JOBS", right=True), Column("RESULT, OR WHY", cut=True))
+LOOK_EVERY_S = 0.2
+OVER = frozenset({"succeeded", "failed", "cancelled"})
+FLOW = click.argument("flow", metavar="NAME")
+
+
+@group("flow")
+def flow_command() -> None:
+    """Run workflows: graphs of jobs with rules, conditions, lists and loops.
+
+    For example: clearway flow run pipeline.yaml --wait
+    """
+
+
+@command("run")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--wait", is_flag=True, help="Wait until they are over; exits with 1 if one did not succeed.")
+def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT001 - click calls it by name
+    """Enter the workflows of YAML files: one workflow, a list of them, or {workflows: [..]}; - is stdin."""
+    from clearway.cli.job_files import maps_of_files
+
+    client = shell.client()
+    rows = [client.run_flow(words) for words in maps_of_files(files, "workflows")]
+    if wait:
+        rows = [_until_over(shell, row) for row in rows]
+    if shell.as_json:
+        shell.document({"flows": rows})
+    else:
+        for row in rows:
+            why = f": {row['reason']['text']}" if row["reason"] else ""
+            shell.line(f"workflow {row['id']} ({row['name']}) is {row['state']}{why}")
+    return faults.FAILED if wait and any(row["state"] != "succeeded" for row in rows) else 0
+
+
+def _until_over(shell: Shell, row: dict[str, Any]) -> dict[str, Any]:
+    client, ref = shell.client(), f"id:{row['id']}"
+    while row["state"] not in OVER:
+        time.sleep(LOOK_EVERY_S)
+        row = client.flow(ref)
+    return row
+
+
+@command("list")
+def _list(shell: Shell) -> None:
+    """List workflows, newest first: those that run, and the newest 1,000 that are over."""
+    rows = shell.client().flows()
+    if shell.as_json:
+        shell.document({"flows": rows})
+        return
+    cells = [[str(r["id"]), r["name"], state(r["state"]), str(r["run"]), _counts(r["steps"])] for r in rows]
+    draw(_FLOWS, cells)
+
+
+def _counts(steps: dict[str, int]) -> str:
+    return ", ".join(f"{many} {name}" for name, many in sorted(steps.items()))
+
+
+@command("show")
+@FLOW
+def _show(shell: Shell, flow: str) -> None:
+    """Show the workflow NAME (or its number) with its steps."""
+    row = shell.client().flow(flow)
+    if shell.as_json:
+        shell.document(row)
+        return
+    why = f": {row['reason']['text']}" if row["reason"] else ""
+    shell.line(f"workflow {row['id']} ({row['name']}), run {row['run']}, is {row['state']}{why}")
+    draw(_STEPS, [[s["name"], state(s["state"]), str(s["jobs"]), _outcome(s)] for s in row["steps"]])
+
+
+def _outcome(step: dict[str, Any]) -> str:
+    if step["reason"]:
+        return str(step["reason"]["text"])
+    return json.dumps(step["result"], ensure_ascii=False) if step["state"] == "succeeded" else shown.NOTHING
+
+
+@command("graph")
+@FLOW
+@click.option("--mermaid", is_flag=True, help="As Mermaid, which many pages and editors draw.")
+def _graph(shell: Shell, flow: str, mermaid: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Draw the workflow NAME, or that of a YAML FILE before it has entered."""
+    steps = _of_file(flow) if Path(flow).is_file() else shell.client().flow(flow)["steps"]
+    if shell.as_json:
+        shell.document({"steps": steps})
+        return
+    for line in as_mermaid(steps) if mermaid else as_text(steps):
+        shell.line(line)
+
+
+def _of_file(path: str) -> list[dict[str, Any]]:
+    from clearway.cli.job_files import maps_of_files
+    from clearway.flow.words import read_flow
+
+    found = [read_flow(words) for words in maps_of_files((path,), "workflows")]
+    return [
+        {"name": s.name, "after": list(s.after), "state": "pending", "until": s.until or None}
+        for flow in found
+        for s in flow.steps
+    ]
+
+
+@command("cancel")
+@FLOW
+def _cancel(shell: Shell, flow: str) -> None:
+    """Stop what runs of the workflow NAME, and let nothing else of it start."""
+    _told(shell, shell.client().cancel_flow(flow), "is told to stop")
+
+
+@command("retry")
+@FLOW
+def _retry(shell: Shell, flow: str) -> None:
+    """Run the workflow NAME again, which did not succeed: what has succeeded stays."""
+    _told(shell, shell.client().retry_flow(flow), "runs again")
+
+
+def _told(shell: Shell, row: dict[str, Any], what: str) -> None:
+    if shell.as_json:
+        shell.document(row)
+    else:
+        shell.line(f"workflow {row['id']} ({row['name']}) {what}")
+
+
+for _one in (_run, _list, _show, _graph, _cancel, _retry):
+    flow_command.add_command(_one)

@@ -1,0 +1,48 @@
+"""What a step of a workflow is handed and gives back: two files beside its logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clearway.model.actions import Launch
+    from clearway.model.events import TaskRef
+
+MOST_BYTES = 1_000_000
+"""The longest result: it is a summary, data belong into files."""
+
+
+def path_of(home: Path, task: TaskRef, kind: str) -> Path:
+    """Return the file of a task for its `input` or its `result`."""
+    return home / "logs" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}.{kind}"
+
+
+def hand_over(launch: Launch, home: Path) -> dict[str, str]:
+    """Write the input of a task, if it is handed one, and return the variables by which it finds both files."""
+    if not launch.spec.input:
+        return {}
+    given, result = (path_of(home, launch.task, kind) for kind in ("input", "result"))
+    given.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    given.write_text(launch.spec.input)
+    return {"CLEARWAY_INPUT": str(given), "CLEARWAY_RESULT": str(result)}
+
+
+def result_of(home: Path, task: TaskRef) -> str:
+    """Return the JSON text that a task gave back, empty where it gave none; what is no JSON counts as a text."""
+    try:
+        with path_of(home, task, "result").open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError:
+        return ""
+    text = data[:MOST_BYTES].decode(errors="replace").strip()
+    if not text:
+        return ""
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        value = text
+    return msgspec.json.encode(value, order="deterministic").decode()

@@ -1,0 +1,117 @@
+"""Workflows on a real controller: results from step to step, maps, loops, a failure and running again, a kill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clearway.cli import faults
+from tests.cli.live import Product, kill, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+COUNT = """
+name: count
+steps:
+  - {name: split, run: 'echo "[1, 22]" > $CLEARWAY_RESULT'}
+  - {name: each, each: split, run: 'wc -c < $CLEARWAY_INPUT > $CLEARWAY_RESULT'}
+  - {name: grow, after: [each], until: pass >= 3, run: 'echo "$(cat $CLEARWAY_INPUT) x" > $CLEARWAY_RESULT'}
+  - {name: never, after: [each], when: each.0 > 5, run: 'exit 1'}
+  - {name: idle, after: [each], run: 'exit 99'}
+"""
+FAILS = """
+name: fails
+chain:
+  - {name: first, run: 'echo once >> FOLDER/ran'}
+  - {name: second, run: 'test -e FOLDER/go'}
+  - {name: third, run: 'true'}
+"""
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    made = Product(tmp_path_factory.mktemp("flows") / "home")
+    assert made.starting("up", "--detach").code == 0
+    yield made
+    made.stop()
+
+
+def steps(product: Product, flow: str) -> dict[str, Any]:
+    return {step["name"]: step for step in product.json("flow", "show", flow)["steps"]}
+
+
+def test_results_go_from_step_to_step(product: Product) -> None:
+    done = product("flow", "run", "-", "--wait", stdin=COUNT)
+    assert (done.code, done.err) == (0, ""), done
+    found = steps(product, "count")
+    assert found["each"]["result"] == [1, 2]
+    assert (found["grow"]["jobs"], found["grow"]["result"][-2:]) == (3, " x")
+    assert {name: step["state"] for name, step in found.items()} == {
+        "split": "succeeded", "each": "succeeded", "grow": "succeeded", "never": "skipped", "idle": "skipped",
+    }  # fmt: skip
+    assert "count" in product("flow", "list").out
+    assert "  <- split" in product("flow", "graph", "count").out
+    assert "s0 --> s1" in product("flow", "graph", "count", "--mermaid").out
+
+
+def test_a_failure_is_told_and_run_again_from_there(product: Product, tmp_path: Path) -> None:
+    text = FAILS.replace("FOLDER", str(tmp_path))
+    done = product("flow", "run", "-", "--wait", stdin=text)
+    assert done.code == faults.FAILED
+    assert "step second failed" in done.out
+    assert product("flow", "retry", "nobody").code != 0
+    (tmp_path / "go").touch()
+    assert product("flow", "retry", "fails").code == 0
+    until(lambda: product.json("flow", "show", "fails")["state"] == "succeeded", "the second run is over")
+    assert (tmp_path / "ran").read_text() == "once\n"
+    assert product("flow", "retry", "fails").code != 0
+
+
+def test_a_controller_that_is_killed_goes_on_where_it_was(product: Product, tmp_path: Path) -> None:
+    text = f"""
+name: long
+chain:
+  - {{name: a, run: 'echo a >> {tmp_path}/ran; echo 7 > $CLEARWAY_RESULT'}}
+  - {{name: b, run: 'until test -e {tmp_path}/go; do sleep 0.1; done; cp $CLEARWAY_INPUT $CLEARWAY_RESULT'}}
+  - {{name: c, run: 'cp $CLEARWAY_INPUT {tmp_path}/end'}}
+"""
+    assert product("flow", "run", "-", stdin=text).code == 0
+    until(lambda: steps(product, "long")["b"]["state"] == "running", "b runs")
+    kill(product.json("status")["controller"]["pid"])
+    assert product.starting("up", "--detach").code == 0
+    (tmp_path / "go").touch()
+    until(lambda: product.json("flow", "show", "long")["state"] == "succeeded", "it is over")
+    assert (tmp_path / "ran").read_text() == "a\n"
+    assert (tmp_path / "end").read_text() == "7"
+
+
+def test_cancel_stops_what_runs(product: Product) -> None:
+    assert (
+        product(
+            "flow", "run", "-", stdin="{name: ends, chain: [{name: a, run: sleep 60}, {name: b, run: 'true'}]}"
+        ).code
+        == 0
+    )
+    until(lambda: product.json("flow", "show", "ends")["steps"][0]["state"] == "running", "a runs")
+    assert product("flow", "cancel", "ends").code == 0
+    until(lambda: product.json("flow", "show", "ends")["state"] == "cancelled", "it is cancelled")
+    assert [step["state"] for step in product.json("flow", "show", "ends")["steps"]] == ["cancelled", "cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{name: W, steps: [{name: a}]}", "run"),
+        ("{name: W, steps: [{name: a, run: 'true', after: [b]}]}", "after"),
+        ("{name: W, stepz: []}", "steps"),
+    ],
+)
+def test_what_is_wrong_is_told(product: Product, text: str, said: str) -> None:
+    done = product("flow", "run", "-", stdin=text)
+    assert done.code == faults.BAD_INPUT
+    assert said in done.err
