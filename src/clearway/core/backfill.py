@@ -278,7 +278,8 @@ class Promises:
             over = expected is not None and expected.end_us <= moment_us
             leaving = view.running[job].leaving if job in view.running else ()
             for one in view.ledger.holdings[job] if over or leaving else ():
-                if one.grant.node == node and (over or (one.grant.role, one.grant.index) in leaving):
+                task = (one.grant.role, one.grant.index)
+                if one.grant.node == node and (over or task in leaving) and (job, *task) not in view.lifted:
                     self.draft.give(one.grant, one.demand)
 
     def started(self, job: JobId) -> None:

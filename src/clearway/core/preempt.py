@@ -369,7 +369,9 @@ class Search:
                     given.add(key)
                     self.draft.give(one.grant, one.demand)
                     self._add(gone, unit.job, one)
+        self.view.lifted = given
         grants = None if self.view.queues.held_back(self.waiting.spec, gone) else self._stand(nodes)
+        self.view.lifted = set()
         self.draft.undo()
         return grants
 

@@ -102,6 +102,8 @@ class View:
         self.elastic: set[JobId] = set()
         self.places: dict[Demand, Places] = {}
         self.emptied: dict[bool, tuple[int, View]] = {}
+        self.lifted: set[tuple[JobId, int, int]] = set()
+        """Grants (job, role, index) that a search for victims has drafted as given back: none is given back twice."""
         self.changed_limits: set[str] = set()
         self.promises_changed = False
         self.victims_changed = False
