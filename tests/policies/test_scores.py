@@ -118,7 +118,22 @@ def test_a_remainder_that_nobody_can_use_is_no_loss() -> None:
 def test_cpus_that_run_out_are_a_loss() -> None:
     ledger = books(node("a", 4, cpus=6_000), node("b", 4, cpus=60_000))
     ledger.asked.count(Demand(gpus=1, cpus=1_500), 20)
-    assert lost(ledger, Demand(cpus=3_000)) == [2000 * 1000, 0]
+    assert lost(ledger, Demand(cpus=3_000)) == [2000 * 1000 // 2, 0], "room for two fewer, and still for one"
+
+
+def test_parts_of_a_task_count_half_and_enough_for_one_the_other_half() -> None:
+    ledger = books(node("a", 4, cpus=2_000), node("b", 4))
+    ledger.asked.count(Demand(gpus=1, cpus=1_500), 20)
+    before, after = (1_333 + 4_000) // 2 * 1000, 666 // 2 * 1000
+    loss, none = lost(ledger, Demand(cpus=1_000))
+    assert abs(loss - (before - after)) <= 1000, "CPUs reach for 1.33 tasks before, and for 0.67 and none whole after"
+    assert none == 0
+
+
+def test_whoever_asks_for_no_cpus_does_not_mind_that_none_are_left() -> None:
+    ledger = books(node("a", 2, cpus=1_000), node("b", 2))
+    ledger.asked.count(Demand(gpus=1), 20)
+    assert lost(ledger, Demand(cpus=1_000)) == [0, 0]
 
 
 def test_what_changes_is_worked_out_anew() -> None:

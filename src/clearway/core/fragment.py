@@ -1,7 +1,7 @@
 """Of how much use the free devices of a node are to the jobs that come, and what a scarce model is worth.
 
-The use of a node is the device time that tasks of a demand could take of it, by devices and CPUs, averaged over the
-demands seen by how often they come. What placing a task takes away of it, beyond any other place, is fragmentation
+The use of a node is the device time that tasks of a demand could take of it, averaged over the demands seen by how
+often they come. CPUs count twice, half and half: as far as they reach, and for whether they are enough for one task. What placing a task takes away of it, beyond any other place, is fragmentation
 (after Weng et al., "Beware of Fragmentation", USENIX ATC 2023, where a device counts whole as soon as one task fits).
 The price of a model is what those ask of it who can use nothing else, over what there is of it.
 """
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 PER_MILLE = 1000
+MANY_CPUS = 1 << 40  # thousandths of a CPU: more than any node has, and a thousand times as many fit 64 bits
 
 
 class Fragments:
@@ -66,7 +67,7 @@ class Fragments:
             self._use[new] = self._of(shares[~known], cpus[~known], kinds[~known])
             self._known[new] = True
         after = self._of(_without(shares, demand, _devices(demand, ledger, rows)), cpus - demand.cpus, kinds)
-        lost: NDArray[np.int64] = (self._use.take(rows) - after) * PER_MILLE // self._total
+        lost: NDArray[np.int64] = (self._use.take(rows) - after) // (2 * self._total)
         return lost
 
     def price(self, ledger: Ledger, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -75,13 +76,20 @@ class Fragments:
         return self._price.take(ledger.kind.take(rows))
 
     def _of(self, shares: NDArray[np.int64], cpus: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the use of nodes with these devices and CPUs free, summed over the tasks that came."""
+        """Return the use of nodes with these devices and CPUs free, summed over the tasks that came.
+
+        In halves of a thousandth of a task: one half counts as many tasks, also parts of one, as both devices and CPUs
+        reach for; the other as many as devices do, if there are CPUs for one at all. The needs for CPUs are about those
+        that come, not the very ones: a whole count would take a node whose CPUs just miss a task for worthless, and
+        the count alone would take one with CPUs for half its devices for half as good, as if nobody asked for few.
+        """
         mix = self._asked.mix
         free = np.maximum(shares, 0)
         by_size = np.stack([(free // size).sum(axis=1) for size in mix.sizes.tolist()], axis=1)
-        by_shape = by_size.take(mix.shapes[:, 0], axis=1) // mix.shapes[:, 1]
-        by_cpus = cpus[:, None] // np.maximum(mix.cpus, 1)
-        fit = np.minimum(by_shape.take(mix.shape_of, axis=1), by_cpus.take(mix.cpus_of, axis=1))
+        by_shape = (by_size.take(mix.shapes[:, 0], axis=1) // mix.shapes[:, 1] * PER_MILLE).take(mix.shape_of, axis=1)
+        reach = np.minimum(cpus, MANY_CPUS)[:, None] * PER_MILLE // np.maximum(mix.cpus, 1)
+        by_cpus = np.where(mix.cpus == 0, MANY_CPUS, reach).take(mix.cpus_of, axis=1)
+        fit = np.minimum(by_shape, by_cpus) + np.where(by_cpus >= PER_MILLE, by_shape, 0)
         use: NDArray[np.int64] = np.einsum("ij,ij->i", fit, self._worth.take(kinds, axis=0))
         return use
 
