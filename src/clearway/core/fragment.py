@@ -1,8 +1,9 @@
 """Of how much use the free devices of a node are to the jobs that come, and what a scarce model is worth.
 
 The use of a node is the device time that tasks of a demand could take of it, averaged over the demands seen by how
-often they come. CPUs count twice, half and half: as far as they reach, and for whether they are enough for one task. What placing a task takes away of it, beyond any other place, is fragmentation
-(after Weng et al., "Beware of Fragmentation", USENIX ATC 2023, where a device counts whole as soon as one task fits).
+often they come. CPUs count twice, half and half: as far as they reach, and for whether they are enough for one task.
+What placing a task takes away of it, beyond any other place, is fragmentation (after Weng et al., "Beware of
+Fragmentation", USENIX ATC 2023, where a device counts whole as soon as one task fits).
 The price of a model is what those ask of it who can use nothing else, over what there is of it.
 """
 
