@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from clearway.cli.outlooks import outlook_lines
 from clearway.cli.past import moment
 from clearway.cli.shell import Shell, command
 from clearway.cli.why_past import has_journal, why_then
-from clearway.model.errors import ControllerError
+from clearway.model.errors import ConflictError, ControllerError, NotFoundError
 
 _NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
 _KIND = {
@@ -46,7 +47,8 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
         return
     told = client.why(job)
     if told["state"] == "pending" and not brief:
-        told["outlook"] = client.outlook(f"id:{told['id']}")
+        with suppress(ConflictError, NotFoundError):  # it may have started meanwhile
+            told["outlook"] = client.outlook(f"id:{told['id']}")
     if shell.as_json:
         shell.document(told)
         return
@@ -63,6 +65,8 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
         shell.line(f"  {line}")
     if told.get("order"):
         shell.line(f"  {_order(told['order'])}")
+    if told["inner_state"] in ("starting", "running"):
+        shell.note(f"what it was weighed against: clearway explain --job id:{told['id']}")
     now = said[-1]["text"] if said else ""
     causes = [cause for cause in told["causes"] if not (cause is told["causes"][-1] and cause["text"] == now)]
     if causes:
