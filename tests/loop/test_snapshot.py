@@ -70,17 +70,20 @@ LEDGER_WORKED_OUT = {
 }  # fmt: skip
 LINE_KEPT = {"classes", "keys", "_empty", "_made"}
 LINE_WORKED_OUT = {
-    "awake", "new", "blocking", "count", "limited", "passed", "no_room", "_by_key", "_class_of", "_pools", "_needs",
+    "awake", "stirred", "new", "blocking", "count", "limited", "passed", "no_room", "_by_key", "_class_of", "_pools",
+    "_needs",
     "_sleeps", "_in_slot", "_slots", "_fleet",
 }  # fmt: skip
 CLASS_KEPT = {"id", "spec", "jobs", "reasons"}
 CLASS_WORKED_OUT = {
-    "bound", "cannot", "entries", "fleet", "limited_by", "mode", "never", "places", "pool", "shortest_us",
+    "bound", "cannot", "claim", "claim_at", "need", "simple",
+    "entries", "fleet", "limited_by", "mode", "never", "places", "pool", "shortest_us",
     "slot", "too_long_us",
 }  # fmt: skip
 QUEUES_KEPT = {"specs", "limits", "memory"}
 QUEUES_WORKED_OUT = {"capacity", "keeping",
     "used", "slots", "asked", "revision", "any_guarantee", "any_per_user", "any_limit", "used_by", "_children",
+    "_moves", "_moved",
     "_chains", "_use", "_total",
 }  # fmt: skip
 RUNNING_KEPT = {
