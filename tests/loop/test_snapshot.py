@@ -59,7 +59,7 @@ STATE_KEPT = {
 VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running", "types"}
 VIEW_WORKED_OUT = {
     "rules", "fairness", "running_in", "lowest", "elastic", "emptied", "places", "changed_limits", "promises_changed",
-    "victims_changed", "own_orders", "_unsorted",
+    "victims_changed", "own_orders", "lifted", "_unsorted",
 }  # fmt: skip
 LEDGER_KEPT = {"rows", "specs", "open", "drained", "unwell", "holdings", "shelves", "asked"}
 LEDGER_WORKED_OUT = {
