@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from clearway import __version__
-from clearway.api import bookings, code, flows, jobs, logs, machines, outlooks, problems, queues, verbs
+from clearway.api import (
+    bookings,
+    code,
+    flows,
+    jobs,
+    logs,
+    machines,
+    outlooks,
+    problems,
+    queues,
+    schedules,
+    verbs,
+)
 from clearway.api.access import Access
 from clearway.whatif.follow import Follower
 
@@ -33,6 +45,6 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.follower = Follower(desk.journal)
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
-    for room in (machines, queues, bookings, code, flows, jobs, outlooks, verbs, logs):
+    for room in (machines, queues, bookings, code, flows, schedules, jobs, outlooks, verbs, logs):
         app.include_router(room.router, prefix=PREFIX)
     return Access(app, token)

@@ -51,10 +51,10 @@ def answer(world: World, ask: Ask) -> object:
             raise NotFoundError("ControllerUp is taken by the world itself")
         case (
             asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
-            | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
+            | asks.LookSchedules() | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
             | asks.SubmitSearch() | asks.CancelSearch()
         ):  # fmt: skip
-            _of_flow(world, ask)
+            return _of_flow(world, ask)
         case _:
             _of_job(world, ask)
     return None
@@ -69,14 +69,16 @@ def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
 
 _OfFlow = (
     asks.CancelFlow | asks.RerunFlow | asks.Rerun
-    | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
+    | asks.LookSchedules | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
     | asks.SubmitSearch | asks.CancelSearch
 )  # fmt: skip
 _OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | asks.Requeue | asks.Change
 
 
-def _of_flow(world: World, ask: _OfFlow) -> None:
+def _of_flow(world: World, ask: _OfFlow) -> object:
     match ask:
+        case asks.LookSchedules():
+            return schedules.look(world)
         case asks.CancelFlow():
             flows.cancel(world, ask)
         case asks.RerunFlow():
@@ -95,6 +97,7 @@ def _of_flow(world: World, ask: _OfFlow) -> None:
             searches.submit(world, ask)
         case asks.CancelSearch():
             searches.cancel(world, ask)
+    return None
 
 
 def _of_job(world: World, ask: _OfJob) -> None:

@@ -11,6 +11,7 @@ from clearway.loop import endings, flows, verbs
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model.asks import ScheduleView
 from clearway.model.errors import NotFoundError
 from clearway.model.ids import FlowId, JobId
 from clearway.model.reasons import Code, because
@@ -55,6 +56,21 @@ def remove(world: World, ask: asks.RemoveSchedule) -> None:
     """Have a schedule no longer tick."""
     _named(world, ask.name)
     world.emit(fe.ScheduleRemoved(world.now_us, ask.name))
+
+
+def look(world: World) -> tuple[ScheduleView, ...]:
+    """Return how the schedules stand, by name."""
+    return tuple(_view(track) for _, track in sorted(world.state.flows.schedules.tracks.items()))
+
+
+def _view(track: ScheduleTrack) -> ScheduleView:
+    spec, last = track.spec, track.last()
+    tick = next((t for t in ticks.ticks(spec, track.seen_us) if t.at_us not in track.taken), None)
+    active = tuple(run.name for run in track.active())
+    next_us = None if tick is None else tick.at_us
+    return ScheduleView(
+        spec.name, spec.cron, spec.timezone, track.paused, next_us, active, last.name if last is not None else ""
+    )
 
 
 def _named(world: World, name: str) -> ScheduleTrack:

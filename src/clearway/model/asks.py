@@ -116,6 +116,22 @@ class FlowView(msgspec.Struct, frozen=True):
     reason: Reason | None = None
 
 
+class LookSchedules(msgspec.Struct, frozen=True):
+    """Say how the schedules stand. Answer: a tuple of ScheduleView, by name; nothing is recorded."""
+
+
+class ScheduleView(msgspec.Struct, frozen=True):
+    """How a schedule stands; `next_us` is the wall clock at its next tick, `active` the runs that are not over."""
+
+    name: str
+    cron: str
+    timezone: str
+    paused: bool
+    next_us: int | None
+    active: tuple[str, ...]
+    last: str
+
+
 class SetClock(msgspec.Struct, frozen=True):
     """Learn how far the wall clock is ahead of the driver's clock. Answer: None."""
 
@@ -263,5 +279,5 @@ Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow
-    | LookFlows | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch | CancelSearch
+    | LookFlows | LookSchedules | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch | CancelSearch
 )  # fmt: skip

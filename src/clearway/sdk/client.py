@@ -216,6 +216,26 @@ class Client:
         """Run a workflow again that did not succeed, from what has succeeded on."""
         return self._post("flows", ref, "retry")
 
+    def schedules(self) -> list[Row]:
+        """Return the schedules, by name."""
+        return self._list(self._get("schedules"), "schedules")
+
+    def set_schedule(self, words: Mapping[str, object]) -> Row:
+        """Create or change a schedule; its `workflow`, if it has one, is a map of words."""
+        return self._send("schedules", words)
+
+    def pause_schedule(self, name: str) -> Row:
+        """Have a schedule let its ticks pass."""
+        return self._post("schedules", name, "pause")
+
+    def resume_schedule(self, name: str) -> Row:
+        """Have a schedule fire again."""
+        return self._post("schedules", name, "resume")
+
+    def remove_schedule(self, name: str) -> Row:
+        """Have a schedule no longer tick; its runs go on."""
+        return self._post("schedules", name, "remove")
+
     def bookings(self) -> list[Row]:
         """Return the bookings that are not over, the first to begin first."""
         return self._list(self._get("bookings"), "bookings")

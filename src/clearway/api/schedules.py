@@ -1,0 +1,103 @@
+"""Routes of schedules: set, list, pause, resume, remove."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from clearway.api.body import read_json
+from clearway.api.desk import TheDesk, answer
+from clearway.api.entry import queue_defaults
+from clearway.api.flows import read_workflow
+from clearway.api.moments import iso
+from clearway.flow.schedule_words import read_schedule
+from clearway.model.asks import LookSchedules, PauseSchedule, RemoveSchedule, SetSchedule
+from clearway.model.errors import InputError, NotFoundError
+
+if TYPE_CHECKING:
+    from clearway.api.desk import Desk
+    from clearway.model.asks import ScheduleView
+    from clearway.model.flow import FlowSpec, ScheduleSpec
+
+router = APIRouter()
+
+
+async def _name(request: Request) -> str:
+    return unquote(request.path_params["schedule"], errors="replace")
+
+
+TheName = Annotated[str, Depends(_name)]
+
+
+def _read(desk: Desk, raw: object) -> ScheduleSpec:
+    """Read a schedule; its `workflow` is a map of words here."""
+    words: dict[str, Any] = dict(raw) if isinstance(raw, dict) else {}
+    flows: dict[str, FlowSpec] = {}
+    if isinstance(words.get("workflow"), dict):
+        flow = read_workflow(desk, words["workflow"])
+        flows, words["workflow"] = {flow.name: flow}, flow.name
+    job = words.get("job")
+    queue = job.get("queue") if isinstance(job, dict) else None
+    own = {"user": desk.login, "workdir": str(Path.home())}
+    spec = read_schedule(words or raw, flows, {**own, **queue_defaults(desk.board.queues, queue)})
+    if spec.job is not None and not spec.job.run:
+        raise InputError("run", None, "a job has a command to run", f"schedule {spec.name}")
+    return spec
+
+
+def _row(view: ScheduleView) -> dict[str, Any]:
+    return {
+        "name": view.name, "cron": view.cron, "timezone": view.timezone, "paused": view.paused,
+        "next": None if view.next_us is None else iso(view.next_us), "active": list(view.active),
+        "last": view.last or None,
+    }  # fmt: skip
+
+
+async def _rows(desk: Desk) -> list[dict[str, Any]]:
+    found: tuple[ScheduleView, ...] = await desk.ask(LookSchedules())  # type: ignore[assignment]  # the answer to it
+    return [_row(view) for view in found]
+
+
+async def _one(desk: Desk, name: str) -> Response:
+    for row in await _rows(desk):
+        if row["name"] == name:
+            return answer(row)
+    raise NotFoundError(f"there is no schedule {name!r}")
+
+
+@router.get("/schedules")
+async def schedules(desk: TheDesk) -> Response:
+    """List schedules with their next ticks and the runs that are there."""
+    return answer({"schedules": await _rows(desk)})
+
+
+@router.post("/schedules")
+async def set_schedule(desk: TheDesk, request: Request) -> Response:
+    """Create or change a schedule: the body is a map of its words."""
+    spec = _read(desk, await read_json(request))
+    await desk.ask(SetSchedule(spec))
+    return await _one(desk, spec.name)
+
+
+@router.post("/schedules/{schedule}/pause")
+async def pause(desk: TheDesk, name: TheName) -> Response:
+    """Have a schedule let its ticks pass."""
+    await desk.ask(PauseSchedule(name))
+    return await _one(desk, name)
+
+
+@router.post("/schedules/{schedule}/resume")
+async def resume(desk: TheDesk, name: TheName) -> Response:
+    """Have a schedule fire again."""
+    await desk.ask(PauseSchedule(name, paused=False))
+    return await _one(desk, name)
+
+
+@router.post("/schedules/{schedule}/remove")
+async def remove(desk: TheDesk, name: TheName) -> Response:
+    """Have a schedule no longer tick; its runs go on."""
+    await desk.ask(RemoveSchedule(name))
+    return answer({"name": name, "removed": True})
