@@ -127,18 +127,18 @@ def test_a_refused_job_that_no_expectation_names_is_told(file: Path) -> None:
 def test_a_folder_is_judged_file_by_file(file: Path) -> None:
     (file.parent / "deeper").mkdir()
     (file.parent / "deeper" / "typo.yml").write_text(GOOD.replace("fleet:", "flet:"))
-    (file.parent / "later.yaml").write_text(GOOD + "workflows: [{name: W, steps: [{name: s, runtime: 1}]}]\n")
+    (file.parent / "later.yaml").write_text(GOOD + "services: [{name: S}]\n")
     (file.parent / "notes.txt").write_text("no scenario")
     result = call("test", str(file.parent))
     assert result.exit_code == faults.FAILED
     typo, later, last = result.stdout.splitlines()
     assert "typo.yml: cannot be run: flet: this key is refused: no such word; did you mean 'fleet'?" in typo
-    assert "later.yaml: not run: this version does not carry out workflows yet" in later
+    assert "later.yaml: not run: this version does not carry out services yet" in later
     assert last.startswith("3 scenarios: 1 holds, 1 cannot be run, 1 not run (")
     found: dict[str, Any] = json.loads(call("test", "--json", str(file.parent)).stdout)
     assert found["holds"] is False
     assert [s["holds"] for s in found["scenarios"]] == [False, True, False]
-    assert [s["waits_for"] for s in found["scenarios"]] == [None, None, "workflows"]
+    assert [s["waits_for"] for s in found["scenarios"]] == [None, None, "services"]
     assert found["scenarios"][0]["refused"]["field"] == "flet"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from clearway.model.array import read_array
 from clearway.model.errors import InputError
 from clearway.testing.judge import check_expect
 
@@ -25,6 +26,9 @@ def test_every_scenario_there_is_has_the_form(file: Path) -> None:
 
 
 def _names(job: dict[str, Any]) -> list[str]:
+    if "array" in job:
+        array = read_array("array", job["array"])
+        return [job["name"], *(f"{job['name']}[{array.index(i)}]" for i in range(array.size))]
     return [f"{job['name']}-{i + 1}" for i in range(job["count"])] if "count" in job else [job["name"]]
 
 
@@ -97,3 +101,28 @@ def test_another_form_is_refused_where_it_stands(text: str, said: str) -> None:
 
 def test_names_may_come_of_what_is_larger_than_a_job() -> None:
     check_expect({"final": {"W.s": "skipped"}, "fires": {"S": []}, "requests": []}, JOBS, larger=True)
+
+
+PLACES = {"node": {"gpu-0", "gpu-1", "T-*"}, "queue": {"default", "research"}, "limit": {"database"}}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("placed: {a: [gpu-2]}", "no node 'gpu-2'; did you mean"),
+        ("placed: {a: [gpu]}", "no node 'gpu'"),
+        ("placed: {a: [1]}", "the name of a node"),
+        ("use: [{queue: reserch, from: 0, to: 1, gpus: {eq: 1}}]", "no queue 'reserch'; did you mean 'research'"),
+        ("use: [{node: n9, from: 0, to: 1, gpus: {eq: 1}}]", "no node 'n9'"),
+        ("use: [{limit: databse, from: 0, to: 1, slots: {eq: 1}}]", "did you mean 'database'"),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused_with_the_nearest(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check_expect(yaml.safe_load(text), {"a"}, places=PLACES)
+
+
+def test_places_that_are_there_or_may_come_are_taken() -> None:
+    text = "{placed: {a: [gpu-0, T-3]}, use: [{queue: default, from: 0, to: 1, gpus: {eq: 1}}]}"
+    check_expect(yaml.safe_load(text), {"a"}, places=PLACES)
+    check_expect(yaml.safe_load("placed: {a: [anything]}"), {"a"})

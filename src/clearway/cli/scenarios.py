@@ -89,10 +89,23 @@ def _broken(scenario: Scenario) -> list[Breach]:
     from clearway.testing.judge import Breach, breaches, check_expect, same, untold
 
     names = {name for batch in scenario.batches for name in batch.all_names()}
-    check_expect(scenario.expect, names, larger=any(scenario.raw.get(key) for key in LARGER))
+    larger = any(scenario.raw.get(key) for key in LARGER)
+    check_expect(scenario.expect, names, larger=larger, places=_places(scenario))
     timeline = _played(scenario)
     refusals = [Breach(line) for line in untold(scenario.raw, timeline)]
     return [*refusals, *breaches(scenario.raw, timeline), *map(Breach, same(scenario.raw, _played_raw))]
+
+
+def _places(scenario: Scenario) -> dict[str, set[str]]:
+    """Return the names of the nodes, queues and limits that a scenario has or may come to have."""
+    from clearway.sim.events import NodesJoin, QueueWish
+
+    joined = [event.nodes for event in scenario.events if isinstance(event, NodesJoin)]
+    nodes = {node.name for some in (scenario.nodes, *joined) for node in some}
+    nodes |= {f"{kind['name']}-*" for kind in (scenario.raw.get("fleet") or {}).get("types") or []}
+    queues = [*scenario.queues, *(event.queue for event in scenario.events if isinstance(event, QueueWish))]
+    named = {"default", *(queue.name for queue in queues), *(queue.parent for queue in queues)}
+    return {"node": nodes, "queue": named, "limit": {limit.name for limit in scenario.limits}}
 
 
 def _read(path: Path) -> Scenario:

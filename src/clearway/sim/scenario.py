@@ -72,12 +72,21 @@ def read_scenario(source: str | Path) -> Scenario:
     does not carry out.
     """
     raw = parse_yaml(source if isinstance(source, str) else read_text(source), "scenario")
+    if _is_job_file(raw):
+        raise InputError("scenario", "this file", "a fleet, jobs and expect; jobs to run are for clearway submit")
     if not isinstance(raw, dict):
         raise InputError("scenario", raw, "a map of keys: fleet, jobs, events, expect, ..")
     for key in raw:
         if key not in WORDS and key not in LATER:
             raise UnknownWordError.of(key, (*WORDS, *LATER), "scenario")
     return _Reader(raw).scenario()
+
+
+def _is_job_file(raw: object) -> bool:
+    """Return whether this is a job, or a list of them, that a controller is to run."""
+    if isinstance(raw, dict):
+        return "fleet" not in raw and ("run" in raw or _is_job_file(raw.get("jobs")))
+    return isinstance(raw, list) and any(isinstance(one, dict) and "run" in one for one in raw)
 
 
 class _Reader:

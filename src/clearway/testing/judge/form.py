@@ -24,18 +24,43 @@ _PLACES = frozenset({"queue", "node", "limit"})
 Form = Callable[["_Reader", str, Value], None]
 
 
-def check_expect(expect: Mapping[str, Any], jobs: Collection[str], *, larger: bool = False) -> None:
+def check_expect(
+    expect: Mapping[str, Any],
+    jobs: Collection[str],
+    *,
+    larger: bool = False,
+    places: Mapping[str, Collection[str]] | None = None,
+) -> None:
     """Check `expect` against the names of a scenario's jobs.
 
-    `larger`: the scenario has more than jobs (workflows, schedules, ..), so that other names may come too.
+    `larger`: the scenario has more than jobs (workflows, schedules, ..), so that other names may come too. `places`:
+    the names of its nodes, queues and limits by `node`, `queue` and `limit`; one that ends in `*` stands for more.
     Errors: InputError, UnknownWordError: a value does not have the form of its key, or nothing has a name.
     """
-    _Reader(jobs, larger).expect(expect, "expect")
+    _Reader(jobs, larger, places or {}).expect(expect, "expect")
 
 
 class _Reader:
-    def __init__(self, jobs: Collection[str], larger: bool) -> None:  # noqa: FBT001
-        self._jobs, self.larger = jobs, larger
+    def __init__(
+        self,
+        jobs: Collection[str],
+        larger: bool,  # noqa: FBT001
+        places: Mapping[str, Collection[str]],
+    ) -> None:
+        self._jobs, self.larger, self._places = jobs, larger, places
+
+    def place(self, place: str, kind: str, name: Value) -> None:
+        """Check the name of a node, a queue or a limit."""
+        if not isinstance(name, str):
+            raise InputError(place, name, f"the name of a {kind}")
+        known = self._places.get(kind)
+        if known is None or name in known:
+            return
+        if any(one.endswith("*") and name.startswith(one[:-1]) for one in known):
+            return
+        near = get_close_matches(name, list(known), n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(place, name, f"no {kind} {name!r}{hint}")
 
     def expect(self, expect: Mapping[str, Any], place: str) -> None:
         for key, value in expect.items():
@@ -124,10 +149,11 @@ def _states(place: str, value: Value) -> None:
             raise InputError(place, state, f"one of {', '.join(STATES)}{hint}")
 
 
-def _nodes(place: str, value: Value) -> None:
-    for name in _list(place, value, "a list of node names"):
-        if not isinstance(name, str):
-            raise InputError(place, name, "a node name")
+def _placed(r: _Reader, place: str, value: Value) -> None:
+    for job, wanted in _map(place, value, "{J: [n1, n2]}").items():
+        r.job(place, job)
+        for name in _list(f"{place}: {job}", wanted, "a list of node names"):
+            r.place(f"{place}: {job}", "node", name)
 
 
 def _devices(place: str, value: Value) -> None:
@@ -189,13 +215,15 @@ def _running(r: _Reader, place: str, value: Value) -> None:
         _count(f"{place}[{i}].count", row["count"])
 
 
-def _use(_: _Reader, place: str, value: Value) -> None:
+def _use(r: _Reader, place: str, value: Value) -> None:
     for i, raw in enumerate(_list(place, value, "a list of {queue: q, from: a, to: b, gpus: {eq: n}}")):
         here = f"{place}[{i}]"
         row = _map(here, raw, "a map with queue (or node, or limit), from, to and what is held")
         if len(row.keys() & _PLACES) != 1:
             raise InputError(here, raw, "one of queue, node, limit")
         _row(here, raw, ("from", "to"), row.keys())
+        for kind in row.keys() & _PLACES:
+            r.place(f"{here}.{kind}", kind, row[kind])
         _time(f"{here}.from", row["from"])
         _time(f"{here}.to", row["to"])
         for resource in row.keys() - _PLACES - {"from", "to"}:
@@ -254,7 +282,7 @@ FORMS: dict[str, Form] = {
     "preempted": _preempted,
     "attempts": _by_job(_count, _COUNT), "runs": _by_job(_count, _COUNT),
     "distinct_devices": _by_job(_count, _COUNT),
-    "placed": _by_job(_nodes, "[n1, n2]"), "devices": _by_job(_devices, "[2, 3]"),
+    "placed": _placed, "devices": _by_job(_devices, "[2, 3]"),
     "running": _running, "use": _use, "reason": _by_job(_mentions, "[word, ..]"), "either": _either,
     "machines": _machines,
     **dict.fromkeys(("inputs", "results", "fires", "skips", "trials"), _of_larger(dict, "a map by name")),
