@@ -121,12 +121,14 @@ class Storm:
         return min((at_us for at_us in ahead if at_us is not None), default=None)
 
     def _turn(self, engine: FakeEngine) -> None:
-        asks = self._due_asks()
+        heals = not self._mishaps and not self._healed
+        asks = self._heal() if heals else self._due_asks()
         reports = engine.reports()
         if reports:
             self.fate.act()
         entering = [(at_us, spec) for at_us, spec in self._unanswered if at_us <= self.clock.now_us()]
         step = self.controller.turn([*reports, *asks, *(Submit((spec,)) for _, spec in entering)])
+        self._healed |= heals  # a controller that died before this is followed by one that is asked again
         for (at_us, spec), said in zip(entering, step.answers[len(reports) + len(asks) :], strict=True):
             if isinstance(said, ClearwayError):
                 raise checks.BrokenError(f"{spec.name} was refused: {said}")
@@ -139,8 +141,6 @@ class Storm:
 
     def _due_asks(self) -> list[Ask]:
         asks: list[Ask] = []
-        if not self._mishaps and not self._healed:
-            return self._heal()
         while self._mishaps and self._mishaps[0].at_us <= self.clock.now_us():
             asks += self._happen(self._mishaps.pop(0))
         return asks
@@ -153,7 +153,6 @@ class Storm:
         for name in self.room.nodes:
             self.room.hurt_devices(name, ())
         suspended = [job for job, entry in self.controller.world.jobs.items() if entry.state == State.SUSPENDED]
-        self._healed = True
         return [*(Drain(name, drained=False) for name in self.room.nodes), *map(Resume, suspended)]
 
     def _happen(self, what: Mishap) -> list[Ask]:
