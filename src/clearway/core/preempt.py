@@ -327,7 +327,7 @@ class Search:
         gone: dict[str, Amounts] = {}
         spared: Counter[tuple[JobId, int]] = Counter()
         given: defaultdict[JobId, set[Grant]] = defaultdict(set)
-        for unit in self.units:
+        for unit in self.at.get(nodes[0], ()) if len(nodes) == 1 else self.units:
             if all(one.grant.node not in wanted for one in unit.held):
                 continue
             role = (unit.job, unit.held[0].grant.role)
