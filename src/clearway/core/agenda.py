@@ -39,7 +39,8 @@ class Agenda:
             self._lanes.setdefault(self._lane(cls), []).append(self._turn(cls, 0))
         for lane in self._lanes.values():
             heapq.heapify(lane)
-        self._order = [(self._front(name), name) for name in self._lanes]
+        self._listed = {name: self._front(name) for name in self._lanes}
+        self._order = [(key, name) for name, key in self._listed.items()]
         heapq.heapify(self._order)
 
     def _lane(self, cls: WaitClass) -> str:
@@ -65,25 +66,34 @@ class Agenda:
         lane = self._lanes.setdefault(name, [])
         heapq.heappush(lane, self._turn(cls, position))
         if lane[0].cls == cls.id:
-            heapq.heappush(self._order, (self._front(name), name))
+            self._list(name, self._front(name))
+
+    def _list(self, name: str, key: Key) -> None:
+        """List a lane at a place, unless it is listed before; what is listed of it behind that counts no more."""
+        listed = self._listed.get(name)
+        if listed is None or key < listed:
+            self._listed[name] = key
+            heapq.heappush(self._order, (key, name))
 
     def next(self) -> Turn | None:
         """Take out the first turn, with its key among all at this moment; None when none is left."""
-        order, lanes = self._order, self._lanes
+        order, lanes, listed = self._order, self._lanes, self._listed
         while order:
             before, name = order[0]
-            lane = lanes[name]
-            if not lane:
+            if listed.get(name) is not before:
                 heapq.heappop(order)
                 continue
             now = self._front(name)
             if now > before:
+                listed[name] = now
                 heapq.heapreplace(order, (now, name))
                 continue
-            turn = heapq.heappop(lane)
-            if lane:
-                heapq.heapreplace(order, (self._front(name), name))
+            turn = heapq.heappop(lanes[name])
+            if lanes[name]:
+                listed[name] = front = self._front(name)
+                heapq.heapreplace(order, (front, name))
             else:
+                del listed[name]
                 heapq.heappop(order)
             return turn._replace(key=now)
         return None
