@@ -24,7 +24,7 @@ def points(track: SearchTrack, many: int) -> list[Any]:
     found = []
     for n in range(many):
         point = next_point(track)
-        track.entered(JobId(n + 1), point.place)
+        track.entered(JobId(n + 1), *point)
         found.append(value_of(point.text))
     return found
 
@@ -55,12 +55,12 @@ def test_random_spreads_over_the_space() -> None:
 
 def test_never_more_trials_than_are_wanted() -> None:
     track = search(trials=3, parallel=2, space={"x": {"from": 1, "to": 9}})
-    track.entered(JobId(1), 0)
-    track.entered(JobId(2), 1)
+    track.entered(JobId(1), "{}", 0)
+    track.entered(JobId(2), "{}", 1)
     assert not track.wants_more()
     track.job_is(JobId(1), State.SUCCEEDED)
     assert track.wants_more()
-    track.entered(JobId(3), 2)
+    track.entered(JobId(3), "{}", 2)
     track.job_is(JobId(2), State.SUCCEEDED)
     assert not track.wants_more()
     assert track.came_to() is None

@@ -58,7 +58,7 @@ def explained(text: str) -> list[str]:
         ("scenario.md", "Workflows", STEP_TRUTH_WORDS),
         ("workflows.md", "The workflow", FLOW_WORDS),
         ("schedules.md", "Words", SCHEDULE_WORDS),
-        ("searches.md", "Searches", SEARCH_WORDS),
+        ("searches.md", "The words", SEARCH_WORDS),
         ("workflows.md", "Steps", [*STEP_WORDS, *RULES]),
     ],
 )

@@ -13,7 +13,7 @@ from clearway.core.line import Line, WaitClass
 from clearway.core.memory import Memory
 from clearway.core.queues import Queues
 from clearway.core.view import Running
-from clearway.flow.search import SearchTrack
+from clearway.flow.search import SearchTrack, Trial
 from clearway.flow.track import FlowTrack, Instance, StepTrack
 from clearway.loop.entry import JobEntry
 from clearway.loop.past import MOST_NAMES, NAMES_KEPT_US
@@ -21,7 +21,7 @@ from clearway.loop.schedule_state import RunTrack, ScheduleTrack
 from clearway.loop.snapshot import WorldKept, restore, take
 from clearway.loop.snapshot.flows import FlowKept, InstanceKept, StepKept
 from clearway.loop.snapshot.forms import JobKept
-from clearway.loop.snapshot.schedules import RunKept, ScheduleKept, SearchKept
+from clearway.loop.snapshot.schedules import RunKept, ScheduleKept, SearchKept, TrialKept
 from clearway.loop.world import World
 from clearway.model.asks import Book, Hold, SetLimit, SetQueue
 from clearway.model.errors import ConflictError, InputError
@@ -141,8 +141,10 @@ def test_every_attribute_is_kept_or_worked_out_anew() -> None:
     schedules = {"tracks", "offset_us", "fires_from_us", "stirred", "next"}
     assert vars(state.flows.schedules).keys() == schedules | {"_numbers", "_of_job", "_of_flow"}
     assert vars(state.flows.searches).keys() == {"tracks", "stirred"} | {"_of_job"}
+    assert set(Trial.__slots__) == set(TrialKept.__struct_fields__) | {"number"}
     spec = SearchSpec("X", 1, JobSpec("X"), (Dimension("x", ("1",)),))
-    assert vars(SearchTrack(spec)).keys() == set(SearchKept.__struct_fields__) | {"points"}
+    worked_out = {"points", "live", "used", "completed", "failed"}
+    assert vars(SearchTrack(spec)).keys() == set(SearchKept.__struct_fields__) | worked_out
     for what, kept in KEPT.items():
         made = what(1, 1) if what is Memory else what()
         attributes = set(what.__slots__) if what is Copies else set(vars(made))

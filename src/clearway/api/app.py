@@ -18,6 +18,7 @@ from clearway.api import (
     problems,
     queues,
     schedules,
+    searches,
     verbs,
 )
 from clearway.api.access import Access
@@ -45,6 +46,6 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.follower = Follower(desk.journal)
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
-    for room in (machines, queues, bookings, code, flows, schedules, jobs, outlooks, verbs, logs):
+    for room in (machines, queues, bookings, code, flows, schedules, searches, jobs, outlooks, verbs, logs):
         app.include_router(room.router, prefix=PREFIX)
     return Access(app, token)

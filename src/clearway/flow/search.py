@@ -7,7 +7,7 @@ where one was drawn before, so that no point is tried twice. A space with real n
 
 from __future__ import annotations
 
-from math import prod
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.flow.json_text import text_of, value_of
@@ -31,33 +31,56 @@ class Point(NamedTuple):
     place: int
 
 
+class Trial:
+    """One trial; `state` None: it waits or runs. `value` is what it is worth, as JSON, empty where it told nothing."""
+
+    __slots__ = ("job", "number", "place", "point", "state", "value")
+
+    def __init__(self, number: int, job: JobId, point: str, place: int) -> None:
+        """Begin to wait."""
+        self.number, self.job, self.point, self.place = number, job, point, place
+        self.state: State | None = None
+        self.value = ""
+
+
 class SearchTrack:
     """One search, changed only by applying records."""
 
     def __init__(self, spec: SearchSpec) -> None:
         """Begin without trials."""
         self.spec, self.points = spec, count(spec)
-        self.jobs: list[JobId] = []
-        self.live: dict[JobId, None] = {}
+        self.trials: list[Trial] = []
+        self.live: dict[JobId, Trial] = {}
         self.used: set[int] = set()
         self.completed = self.failed = 0
         self.stopping: Reason | None = None
         self.state: State | None = None
         self.reason: Reason | None = None
 
-    def entered(self, job: JobId, place: int) -> None:
+    def entered(self, job: JobId, point: str, place: int) -> Trial:
         """Take in a trial."""
-        self.jobs.append(job)
-        self.live[job] = None
+        trial = Trial(len(self.trials) + 1, job, point, place)
+        self.trials.append(trial)
+        self.live[job] = trial
         if place != UNCOUNTED:
             self.used.add(place)
+        return trial
 
-    def job_is(self, job: JobId, state: State | None) -> None:
-        """Take in that the job of a trial is over."""
+    def job_is(self, job: JobId, state: State | None, result: str = "") -> None:
+        """Take in that the job of a trial is over, and what it gave back."""
         if state is not None and job in self.live:
-            del self.live[job]
+            trial = self.live.pop(job)
+            trial.state = state
             self.completed += state == State.SUCCEEDED
             self.failed += state != State.SUCCEEDED
+            if state == State.SUCCEEDED:
+                trial.value = worth(self.spec, result)
+
+    def best(self) -> Trial | None:
+        """Return the best trial, of equal ones the first; None while none is worth anything."""
+        told = [trial for trial in self.trials if trial.value]
+        sign = 1 if self.spec.direction == "minimize" else -1
+        return min(told, key=lambda trial: sign * value_of(trial.value), default=None)
 
     @property
     def exhausted(self) -> bool:
@@ -88,6 +111,15 @@ class SearchTrack:
         return (State.SUCCEEDED if self.completed or not self.points else State.FAILED), told
 
 
+def worth(spec: SearchSpec, result: str) -> str:
+    """Return what a result is worth, as JSON: the number that it is, or the one of the metric; empty for none."""
+    value = value_of(result) if result else None
+    if spec.metric:
+        value = value.get(spec.metric) if isinstance(value, dict) else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return text_of("metric", value) if is_number else ""
+
+
 def count(spec: SearchSpec) -> int | None:
     """Return how many points a space has, None if it cannot be counted."""
     return None if any(d.real for d in spec.space) else prod(_size(d) for d in spec.space)
@@ -99,7 +131,7 @@ def _size(dimension: Dimension) -> int:
 
 def next_point(track: SearchTrack) -> Point:
     """Return where the next trial is. The space must not be exhausted."""
-    spec, number = track.spec, len(track.jobs) + 1
+    spec, number = track.spec, len(track.trials) + 1
     if track.points is None:
         drawn = {d.name: _drawn(d, _mixed(spec.seed, number, i)) for i, d in enumerate(spec.space)}
         return Point(text_of("point", drawn), UNCOUNTED)

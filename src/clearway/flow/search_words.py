@@ -25,6 +25,10 @@ def _sampler(field: str, value: object) -> str:
     return v.choice(field, value, SAMPLERS)
 
 
+def _direction(field: str, value: object) -> str:
+    return v.choice(field, value, ("minimize", "maximize"))
+
+
 def _at_least_one(field: str, value: object) -> int:
     return v.count(field, value, 1)
 
@@ -70,6 +74,8 @@ SEARCH_WORDS: dict[str, Word] = {
     "sampler": Word(_sampler, "text", "how points are picked: " + ", ".join(SAMPLERS)),
     "seed": Word(_seed, "number", "the same seed draws the same points"),
     "max_failed": Word(v.count, "number", "trials that may end without success (default: as many as `trials`)"),
+    "metric": Word(v.name, "text", "the number in a trial's result that says what it is worth (default: the result)"),
+    "direction": Word(_direction, "text", "which trial is the best: minimize, maximize"),
     "job": Word(lambda _, value: value, "nested", "the words of a trial's job"),
 }
 
@@ -91,7 +97,8 @@ def read_search(
     job = read_job({"name": given["name"], **given["job"]}, defaults, extra)
     spec = SearchSpec(
         given["name"], given["trials"], job, given["space"], given.get("parallel", 1), given.get("sampler", "random"),
-        given.get("seed", 0), given.get("max_failed", given["trials"]),
+        given.get("seed", 0), given.get("max_failed", given["trials"]), given.get("metric", ""),
+        given.get("direction", "minimize"),
     )  # fmt: skip
     if spec.sampler == "grid" and count(spec) is None:
         raise InputError("sampler", "grid", "a space of lists and whole numbers", place)

@@ -52,7 +52,7 @@ def answer(world: World, ask: Ask) -> object:
         case (
             asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
             | asks.LookSchedules() | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
-            | asks.SubmitSearch() | asks.CancelSearch()
+            | asks.SubmitSearch() | asks.CancelSearch() | asks.LookSearches()
         ):  # fmt: skip
             return _of_flow(world, ask)
         case _:
@@ -70,7 +70,7 @@ def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
 _OfFlow = (
     asks.CancelFlow | asks.RerunFlow | asks.Rerun
     | asks.LookSchedules | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
-    | asks.SubmitSearch | asks.CancelSearch
+    | asks.SubmitSearch | asks.CancelSearch | asks.LookSearches
 )  # fmt: skip
 _OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | asks.Requeue | asks.Change
 
@@ -79,6 +79,8 @@ def _of_flow(world: World, ask: _OfFlow) -> object:
     match ask:
         case asks.LookSchedules():
             return schedules.look(world)
+        case asks.LookSearches():
+            return searches.look(world)
         case asks.CancelFlow():
             flows.cancel(world, ask)
         case asks.RerunFlow():

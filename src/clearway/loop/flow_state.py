@@ -80,7 +80,7 @@ class Flows:
                     oldest = next(iter(self._loose))
                     del self._loose[oldest], self.again[oldest]
         self.schedules.job_is(entry.id, entry.state)
-        self.searches.job_is(entry.id, entry.state)
+        self.searches.job_is(entry.id, entry.state, entry.result)
         if part is not None:
             self.tracks[part.flow].job_ended(part.step, part.item, entry.state, entry.result)
             self.stirred[part.flow] = None

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from clearway.model.states import State
 
 
+KEPT = 1000
+"""Searches that are over and can still be shown: so many of the newest."""
+
+
 class Searches:
     """All searches by name."""
 
@@ -23,19 +27,20 @@ class Searches:
 
     def began(self, record: fe.SearchBegan) -> None:
         """Take in a search."""
+        self.tracks.pop(record.spec.name, None)
         self.tracks[record.spec.name] = SearchTrack(record.spec)
         self.stirred[record.spec.name] = None
 
     def entered(self, record: fe.TrialEntered) -> None:
         """Take in a trial."""
         self._of_job[record.job] = record.search
-        self.tracks[record.search].entered(record.job, record.place)
+        self.tracks[record.search].entered(record.job, record.point, record.place)
 
     def put_back(self, track: SearchTrack) -> None:
         """Take in a search as it was kept."""
         self.tracks[track.spec.name] = track
         if track.state is None:
-            self._of_job.update(dict.fromkeys(track.jobs, track.spec.name))
+            self._of_job.update(dict.fromkeys(track.live, track.spec.name))
 
     def stopping(self, record: fe.SearchStopping) -> None:
         """Take in that no trial enters any more."""
@@ -46,12 +51,13 @@ class Searches:
         """Take in that a search is over."""
         track = self.tracks[record.search]
         track.state, track.reason = record.state, record.reason
-        for job in track.jobs:
-            self._of_job.pop(job, None)
+        over = [name for name, track in self.tracks.items() if track.state is not None]
+        for name in over[:-KEPT]:
+            del self.tracks[name]
 
-    def job_is(self, job: JobId, state: State | None) -> None:
-        """Take in that the job of a trial is over."""
-        name = self._of_job.get(job)
+    def job_is(self, job: JobId, state: State | None, result: str) -> None:
+        """Take in that the job of a trial is over, and what it gave back."""
+        name = self._of_job.pop(job, None)
         if name is not None:
-            self.tracks[name].job_is(job, state)
+            self.tracks[name].job_is(job, state, result)
             self.stirred[name] = None

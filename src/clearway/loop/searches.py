@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clearway.flow.json_text import text_of, value_of
 from clearway.flow.search import next_point
 from clearway.loop import endings, flows
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model.asks import SearchView, TrialView
 from clearway.model.errors import ConflictError, NotFoundError
 from clearway.model.ids import JobId
 from clearway.model.reasons import Code, because
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from clearway.flow.search import SearchTrack
     from clearway.loop.world import World
     from clearway.model import asks
@@ -42,6 +46,23 @@ def cancel(world: World, ask: asks.CancelSearch) -> None:
         endings.cancel(world, world.jobs[job], cause)
 
 
+def look(world: World) -> tuple[SearchView, ...]:
+    """Return how the searches at hand stand."""
+    return tuple(_view(track) for track in world.state.flows.searches.tracks.values())
+
+
+def _view(track: SearchTrack) -> SearchView:
+    spec, best = track.spec, track.best()
+    state = "running" if track.state is None else track.state.value
+    trials = tuple(
+        TrialView(t.number, t.point, t.job, "" if t.state is None else t.state.value, t.value) for t in track.trials
+    )
+    return SearchView(
+        spec.name, state, spec.trials, track.completed, track.failed, None if best is None else best.number, trials,
+        track.reason,
+    )  # fmt: skip
+
+
 def go_on(world: World) -> None:
     """Let every search go on of which something changed."""
     searches = world.state.flows.searches
@@ -56,9 +77,18 @@ def go_on(world: World) -> None:
             world.emit(fe.SearchEnded(world.now_us, name, *found))
 
 
+def _named(point: str) -> Iterator[tuple[str, str]]:
+    """Yield the variables that hold the values of a point: a text bare, all else as JSON."""
+    for name, value in value_of(point).items():
+        if name.isidentifier() and name.isascii():
+            yield f"CLEARWAY_POINT_{name}", value if isinstance(value, str) else text_of(name, value)
+
+
 def _enter(world: World, track: SearchTrack) -> None:
     spec, job, point = track.spec, JobId(world.state.next_job), next_point(track)
-    number = len(track.jobs) + 1
-    entered = replace(spec.job, name=f"{spec.name}.{number}", input=point.text)
+    number = len(track.trials) + 1
+    entered = replace(
+        spec.job, name=f"{spec.name}.{number}", input=point.text, env=(*spec.job.env, *_named(point.text))
+    )
     world.emit(ev.Submitted(world.now_us, job, entered))
     world.emit(fe.TrialEntered(world.now_us, spec.name, number, point.text, point.place, job))

@@ -132,6 +132,33 @@ class ScheduleView(msgspec.Struct, frozen=True):
     last: str
 
 
+class LookSearches(msgspec.Struct, frozen=True):
+    """Say how the searches at hand stand. Answer: a tuple of SearchView, oldest first; nothing is recorded."""
+
+
+class TrialView(msgspec.Struct, frozen=True):
+    """A trial: its point and what it is worth, as JSON (empty: nothing); no `state` while its job is not over."""
+
+    number: int
+    point: str
+    job: JobId
+    state: str
+    value: str
+
+
+class SearchView(msgspec.Struct, frozen=True):
+    """How a search stands; `wanted` are completed trials, `best` is the number of one."""
+
+    name: str
+    state: str
+    wanted: int
+    completed: int
+    failed: int
+    best: int | None
+    trials: tuple[TrialView, ...]
+    reason: Reason | None = None
+
+
 class SetClock(msgspec.Struct, frozen=True):
     """Learn how far the wall clock is ahead of the driver's clock. Answer: None."""
 
@@ -279,5 +306,6 @@ Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow
-    | LookFlows | LookSchedules | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch | CancelSearch
+    | LookFlows | LookSchedules | LookSearches | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch
+    | CancelSearch
 )  # fmt: skip

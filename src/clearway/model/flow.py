@@ -103,7 +103,8 @@ class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):
 class SearchSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A search for good values: `trials` completed trials are wanted, at most `parallel` of them at a time.
 
-    More than `max_failed` trials that do not succeed end it.
+    More than `max_failed` trials that do not succeed end it. What a trial is worth is the number that it gives back, or
+    with `metric` the one of that name; `direction` (minimize, maximize) says which is the best.
     """
 
     name: str
@@ -114,3 +115,5 @@ class SearchSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     sampler: str = "random"
     seed: int = 0
     max_failed: int = 0
+    metric: str = ""
+    direction: str = "minimize"

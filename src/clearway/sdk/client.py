@@ -216,6 +216,22 @@ class Client:
         """Run a workflow again that did not succeed, from what has succeeded on."""
         return self._post("flows", ref, "retry")
 
+    def run_search(self, words: Mapping[str, object]) -> Row:
+        """Enter a search, given by its words."""
+        return self._send("searches", words)
+
+    def searches(self) -> list[Row]:
+        """Return the searches at hand, newest first, with the best trial of each."""
+        return self._list(self._get("searches"), "searches")
+
+    def search(self, name: str) -> Row:
+        """Return one search with its trials."""
+        return self._get("searches", name)
+
+    def cancel_search(self, name: str) -> Row:
+        """Stop the trials of a search that run, and let no other enter."""
+        return self._post("searches", name, "cancel")
+
     def schedules(self) -> list[Row]:
         """Return the schedules, by name."""
         return self._list(self._get("schedules"), "schedules")

@@ -38,15 +38,21 @@ class ScheduleKept(msgspec.Struct, frozen=True, omit_defaults=True):
     taken: tuple[int, ...] = ()
 
 
+class TrialKept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A `flow.search.Trial`, slot by slot."""
+
+    job: JobId
+    point: str
+    place: int
+    state: State | None = None
+    value: str = ""
+
+
 class SearchKept(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A `flow.search.SearchTrack`; `used` are places of the space."""
+    """A `flow.search.SearchTrack`: what follows from its trials is not kept."""
 
     spec: SearchSpec
-    jobs: tuple[JobId, ...] = ()
-    live: tuple[JobId, ...] = ()
-    used: tuple[int, ...] = ()
-    completed: int = 0
-    failed: int = 0
+    trials: tuple[TrialKept, ...] = ()
     stopping: Reason | None = None
     state: State | None = None
     reason: Reason | None = None
@@ -84,10 +90,8 @@ def _schedule(track: ScheduleTrack) -> ScheduleKept:
 
 
 def _search(track: SearchTrack) -> SearchKept:
-    return SearchKept(
-        track.spec, tuple(track.jobs), tuple(track.live), tuple(sorted(track.used)), track.completed, track.failed,
-        track.stopping, track.state, track.reason,
-    )  # fmt: skip
+    trials = tuple(TrialKept(one.job, one.point, one.place, one.state, one.value) for one in track.trials)
+    return SearchKept(track.spec, trials, track.stopping, track.state, track.reason)
 
 
 def restore_schedules(flows: Flows, kept: SchedulesKept) -> None:
@@ -113,7 +117,9 @@ def _schedule_again(kept: ScheduleKept) -> ScheduleTrack:
 
 def _search_again(kept: SearchKept) -> SearchTrack:
     track = SearchTrack(kept.spec)
-    track.jobs, track.live, track.used = list(kept.jobs), dict.fromkeys(kept.live), set(kept.used)
-    track.completed, track.failed = kept.completed, kept.failed
+    for one in kept.trials:
+        trial = track.entered(one.job, one.point, one.place)
+        track.job_is(one.job, one.state)
+        trial.value = one.value
     track.stopping, track.state, track.reason = kept.stopping, kept.state, kept.reason
     return track

@@ -1,0 +1,114 @@
+"""`clearway search run`, `list`, `show` and `cancel`."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+
+from clearway.cli import faults, shown
+from clearway.cli.shell import Shell, command, group
+from clearway.cli.table import Column, draw, state
+
+_SEARCHES = (Column("SEARCH", cut=True), Column("STATE"), Column("COMPLETED", right=True), Column("FAILED", right=True),
+             Column("BEST", right=True), Column("AT", cut=True))  # fmt: skip
+_TRIALS = (Column("JOB", cut=True), Column("STATE"), Column("VALUE", right=True), Column("POINT", cut=True))
+LOOK_EVERY_S = 0.2
+OVER = frozenset({"succeeded", "failed", "cancelled"})
+NAME = click.argument("name", metavar="NAME")
+
+
+@group("search")
+def search_command() -> None:
+    """Try values until the best are found: each trial is a job.
+
+    For example: clearway search run rates.yaml --wait
+    """
+
+
+@command("run")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--wait", is_flag=True, help="Wait until they are over; exits with 1 if one did not succeed.")
+def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT001 - click calls it by name
+    """Enter the searches of YAML files: one search, a list of them, or {searches: [..]}; - is stdin."""
+    from clearway.cli.job_files import maps_of_files
+
+    client = shell.client()
+    rows = [client.run_search(words) for words in maps_of_files(files, "searches")]
+    if wait:
+        rows = [_until_over(shell, row) for row in rows]
+    if shell.as_json:
+        shell.document({"searches": rows})
+    else:
+        for row in rows:
+            shell.line(_told(row))
+    return faults.FAILED if wait and any(row["state"] != "succeeded" for row in rows) else 0
+
+
+def _until_over(shell: Shell, row: dict[str, Any]) -> dict[str, Any]:
+    client, name = shell.client(), row["name"]
+    while row["state"] not in OVER:
+        time.sleep(LOOK_EVERY_S)
+        row = next(one for one in client.searches() if one["name"] == name)
+    return row
+
+
+def _told(row: dict[str, Any]) -> str:
+    why = f": {row['reason']['text']}" if row["reason"] else ""
+    best = row["best"]
+    found = f"; the best is {best['value']} at {_text(best['point'])} ({best['job']})" if best else ""
+    done = f"{row['completed']} of {row['wanted']} trials completed"
+    return f"search {row['name']} is {row['state']}{why}; {done}{found}"
+
+
+@command("list")
+def _list(shell: Shell) -> None:
+    """List searches, newest first, with the best trial of each: those that run, and the newest 1,000 that are over."""
+    rows = shell.client().searches()
+    if shell.as_json:
+        shell.document({"searches": rows})
+        return
+    draw(_SEARCHES, [_cells(row) for row in rows])
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    done, best = f"{row['completed']} of {row['wanted']}", row["best"]
+    found = [str(best["value"]), _text(best["point"])] if best else [shown.NOTHING, shown.NOTHING]
+    return [row["name"], state(row["state"]), done, str(row["failed"]), *found]
+
+
+@command("show")
+@NAME
+def _show(shell: Shell, name: str) -> None:
+    """Show the search NAME with its trials."""
+    row = shell.client().search(name)
+    if shell.as_json:
+        shell.document(row)
+        return
+    shell.line(_told(row))
+    draw(_TRIALS, [[t["job"], state(t["state"]), _value(t), _text(t["point"])] for t in row["trials"]])
+
+
+def _value(trial: dict[str, Any]) -> str:
+    return shown.NOTHING if trial["value"] is None else str(trial["value"])
+
+
+def _text(point: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in point.items())
+
+
+@command("cancel")
+@NAME
+def _cancel(shell: Shell, name: str) -> None:
+    """Stop the trials of the search NAME that run, and let no other enter."""
+    row = shell.client().cancel_search(name)
+    if shell.as_json:
+        shell.document(row)
+    else:
+        shell.line(f"search {name} is told to stop")
+
+
+for _one in (_run, _list, _show, _cancel):
+    search_command.add_command(_one)
