@@ -118,9 +118,27 @@ def test_a_job_that_is_being_stopped_ends_with_its_node_as_it_was_meant_to() -> 
 def test_a_node_that_comes_back_without_its_tasks_has_lost_them() -> None:
     bench, number = quiet_at_10()
     bench.at(20, NodeIsUp(node()))
+    bench.step(TaskIsGone(bench.task(number)))
     assert bench.entry(number).attempt == 2
     ended = [r for r in bench.journal if isinstance(r, ev.AttemptEnded)]
     assert [r.end for r in ended] == [End.LOST]
+
+
+def test_a_word_of_a_node_that_is_older_than_a_task_starts_nothing_beside_it() -> None:
+    bench = Bench(node(gpus=1))
+    (number,) = bench.submit(job())
+    bench.up(number)
+    old = bench.task(number)
+    bench.step(NodeIsUp(node(gpus=1)))
+    assert (bench.entry(number).state, bench.entry(number).attempt) == (State.STOPPING, 1)
+    assert bench.entry(number).held, "the engine has not said that it is gone"
+    assert isinstance(bench.orders[-1], Halt)
+    bench.at(20, NodeIsUp(node(gpus=1), (old,)))
+    assert bench.entry(number).held, "it is being stopped"
+    bench.at(25, TaskIsGone(old, 143))
+    assert bench.entry(number).attempt == 2
+    (ended,) = bench.all(ev.AttemptEnded)
+    assert ended.end == End.LOST
 
 
 def test_an_end_told_with_the_node_counts() -> None:

@@ -83,6 +83,8 @@ def test_what_ran_and_is_gone_without_a_word_is_lost() -> None:
     (number,) = bench.submit(job())
     bench.up(number)
     take_over(bench, running=False)
+    assert bench.entry(number).held, "the engine has not said that it is gone"
+    bench.step(TaskIsGone(bench.task(number)))
     assert bench.entry(number).losses == 1
     assert bench.entry(number).attempt == 2
 

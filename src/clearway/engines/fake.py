@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import signal
+from collections import Counter
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, assert_never
@@ -93,6 +94,7 @@ class Room:
         self._order = count()
         self._away: dict[str, int] = {}  # nodes that are not heard of, and since when
         self._withheld: dict[str, list[Report]] = {}
+        self._silences: Counter[str] = Counter()
         self.told: list[Report] = []
         """Reports that have arrived and were not fetched yet."""
 
@@ -114,6 +116,7 @@ class Room:
     def cut_node(self, node: str) -> None:
         """Have a node not be heard of any more; what runs on it goes on."""
         self._away[node] = self.clock.now_us()
+        self._silences[node] += 1
         self._withheld.setdefault(node, [])
         self.told.append(NodeIsQuiet(node))
 
@@ -270,14 +273,23 @@ class Room:
             elif self._chances(self._faults.late):
                 delay = self._chance.randint(1, self._faults.late_us)
             if delay:
-                self._at(self.clock.now_us() + delay, lambda: self.told.append(self._as_of_now(report)))
+                self._at(self.clock.now_us() + delay, self._arrival(report))
             else:
                 self.told.append(report)
 
-    def _as_of_now(self, report: Report) -> Report:
-        """Return a late report as it arrives: what a node says of its tasks is never older than what it said of one."""
-        late = isinstance(report, NodeIsUp) and report.spec.name in self.nodes and report.spec.name not in self._away
-        return self.node_is_up(report.spec.name) if late and isinstance(report, NodeIsUp) else report
+    def _arrival(self, report: Report) -> Callable[[], None]:
+        """Return what happens when a late report arrives; of a node that has fallen silent since, nothing does."""
+        if not isinstance(report, NodeIsUp):
+            return lambda: self.told.append(report)
+        name = report.spec.name
+        silences = self._silences[name]
+
+        def arrive() -> None:
+            if name in self.nodes and self._silences[name] == silences:
+                now = self.node_is_up(name)  # its words and its devices are as they are; what it says of tasks is old
+                self.told.append(NodeIsUp(now.spec, report.running, now.unhealthy))
+
+        return arrive
 
     def _chances(self, per_mille: int) -> bool:
         return per_mille > 0 and self._chance.randrange(PER_MILLE) < per_mille

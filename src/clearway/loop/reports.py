@@ -90,20 +90,18 @@ def miss_absent(world: World, there: set[str]) -> None:
 
 
 def _missing(world: World, node: NodeId, report: NodeIsUp) -> None:
-    """Tasks that were up on a node and are neither running there nor reported ended were lost with it."""
+    """Stop the attempts that had tasks up on a node which, as it says, does not run them: they are lost.
+
+    Their grants are held until the engine has answered the order to stop: what the node says may be older than them.
+    """
     running = set(report.running)
     for job in sorted(world.ledger.on_node[node]):
         entry = world.jobs[job]
         here = [key for key, grant in entry.held.items() if grant.node == node and key in entry.up]
         gone = [key for key in here if ev.TaskRef(job, entry.attempt, *key) not in running]
-        if gone:
-            if entry.intent is None and not entry.leaving.issuperset(gone):
-                cause = because(Code.NODE_LOST, node=report.spec.name, lease_us=world.policy.lease_us)
-                world.emit(ev.Stopping(world.now_us, job, entry.attempt, End.LOST, cause))
-            for key in gone:
-                world.emit(ev.TaskEnded(world.now_us, ev.TaskRef(job, entry.attempt, *key)))
-            if not entry.held:
-                endings.conclude(world, entry)
+        if gone and entry.intent is None and not entry.leaving.issuperset(gone):
+            cause = because(Code.NODE_LOST, node=report.spec.name, lease_us=world.policy.lease_us)
+            world.emit(ev.Stopping(world.now_us, job, entry.attempt, End.LOST, cause))
 
 
 def _node_quiet(world: World, report: NodeIsQuiet) -> None:

@@ -38,8 +38,10 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
 class NodeIsUp(msgspec.Struct, frozen=True, tag=True):
     """A node exists with these words and runs these tasks.
 
-    Sent at `open` for each node, and when one joins, comes back or changes. It is never delivered after a later word
-    of the same node about one of its tasks: a task that is up and not among `running` counts as gone.
+    Sent at `open` for each node, and when one joins, comes back or changes. It may come late: a task that has started
+    since is then missing among `running`, and one that has ended is there. What should run and does not is told to
+    stop, and counts as gone once its TaskIsGone has come. But it never comes after a NodeIsQuiet of its node that is
+    younger: what a node said before it fell silent is dropped.
     """
 
     spec: NodeSpec
