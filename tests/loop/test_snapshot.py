@@ -53,7 +53,7 @@ WORKED_OUT = {
 STATE_KEPT = {
     "cycle", "revision",
     "policy", "seed", "view", "jobs", "over", "names", "keys", "gone", "dependents", "nodes", "quiet", "lost", "strays",
-    "unhealthy", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders", "machines",
+    "unhealthy", "notices", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders", "machines",
     "arrays",
 }  # fmt: skip
 VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running", "types"}
@@ -66,7 +66,7 @@ LEDGER_WORKED_OUT = {
     "count", "width", "revision", "cap", "free", "milli", "device_memory", "kind", "kinds", "_kind_of", "dev_share",
     "dev_room", "held_share", "held_room", "changed", "cut", "gained", "shrunk", "grants", "fleet_revision",
     "turns", "proportional", "any_links", "sick",
-    "on_node", "_needs", "fragments", "booting",
+    "on_node", "_needs", "fragments", "booting", "leaving",
 }  # fmt: skip
 LINE_KEPT = {"classes", "keys", "_empty", "_made"}
 LINE_WORKED_OUT = {

@@ -51,6 +51,7 @@ _SOMETIMES: list[tuple[float, dict[str, list[Any]]]] = [
     (0.3, {"exit_code": [1, [1, 0], 0]}),
     (0.3, {"stop_time": [0, 1, 5]}),
     (0.3, {"checkpoint": [{"every": 5}, {"every": 10, "write_time": 3}, {"on_stop": True}]}),
+    (0.1, {"checkpoint": [{"on_stop": True, "grace": 3}]}),
     (0.2, {"time_limit": [5, 30, 60]}),
     (0.3, {"time_estimate": [5, 30, 60, 100]}),
     (0.15, {"cancel_after": [0, 3, 20, 70]}),
@@ -83,7 +84,7 @@ def _event(rng: Random, at: int, node: str, job: str) -> list[Words]:
     if kind in ("kill_controller", "kill_all"):
         return [{"at": at, kind: "hard"}, {"at": at + rng.choice([0.5, 2, 50]), "start_controller": True}]
     if kind == "spot":
-        return [{"at": at, "spot_notice": {"node": node, "in": rng.choice([0, 10])}}]
+        return [{"at": at, "spot_notice": {"node": node, "in": rng.choice([0, 10, 30])}}]
     if kind == "sick":
         return [{"at": at, "devices_unhealthy": {"node": node, "devices": [0]}}]
     if kind == "step" or not job:

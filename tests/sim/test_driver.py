@@ -91,7 +91,7 @@ def test_at_one_moment_reports_come_first_then_wishes_then_submits_and_all_is_on
     played = driver(script, lines((20, "a"), (20, "b")), Asks((20, Drain("n1"))))
     played.engine.notice("n1", 20 * SECOND)
     played.run()
-    assert script.seen == [(20.0, ["NodeIsQuiet", "Drain", "a", "b"])]
+    assert script.seen == [(0.0, ["NodeIsNoticed"]), (20.0, ["NodeIsQuiet", "Drain", "a", "b"])]
 
 
 def test_arrivals_are_pulled_when_their_moment_comes() -> None:

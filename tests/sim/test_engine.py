@@ -10,7 +10,7 @@ from clearway.model.actions import Launch
 from clearway.model.events import Grant, TaskRef
 from clearway.model.fleet import NodeSpec
 from clearway.model.ids import NodeId
-from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.ports.engine import NodeIsGone, NodeIsNoticed, NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
 from clearway.sim.engine import KILLED
 from clearway.sim.truth import FULL, Truth
 from tests.sim.lab import JOB, LEASE, SECOND, Lab, every, job, runs
@@ -307,7 +307,7 @@ def test_a_machine_taken_by_its_provider_is_known_to_be_lost_at_once() -> None:
     lab.launch(job(), runs(100), "n1")
     lab.until(10)
     lab.engine.notice("n1", 30 * SECOND)
-    assert lab.until(999) == [(40.0, NodeIsQuiet("n1", LEASE))]
+    assert lab.until(999) == [(10.0, NodeIsNoticed("n1", 30 * SECOND)), (40.0, NodeIsQuiet("n1", LEASE))]
 
 
 def test_what_ends_at_the_moment_of_a_loss_has_ended() -> None:

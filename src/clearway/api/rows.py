@@ -199,7 +199,7 @@ def _at(held: tuple[int, ...], number: int) -> int:
 
 
 def _usable(row: NodeRow) -> int:
-    return 0 if row.lost or row.drained else row.spec.gpus - len(row.unhealthy)
+    return 0 if row.lost or row.drained or row.gone_us is not None else row.spec.gpus - len(row.unhealthy)
 
 
 def _node_state(row: NodeRow) -> str:
@@ -207,4 +207,6 @@ def _node_state(row: NodeRow) -> str:
         return "lost"
     if row.quiet_since_us is not None:
         return "quiet"
+    if row.gone_us is not None:
+        return "leaving"
     return "drained" if row.drained else "ready"

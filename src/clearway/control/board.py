@@ -148,7 +148,7 @@ class Board:
                 self._fold_task(record)
             case (
                 ev.NodeAdded() | ev.NodeRemoved() | ev.NodeQuiet() | ev.NodeHeard() | ev.NodeDrained() | ev.NodeLost()
-                | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
+                | ev.NodeNoticed() | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
             ):  # fmt: skip
                 self._books.fold(record)
             case ev.Reserved():

@@ -105,7 +105,7 @@ class Books:
     def fold(
         self,
         record: ev.NodeAdded | ev.NodeRemoved | ev.NodeQuiet | ev.NodeHeard | ev.NodeDrained | ev.NodeLost
-        | ev.DevicesChanged | ev.QueueChanged | ev.ControllerStarted,
+        | ev.NodeNoticed | ev.DevicesChanged | ev.QueueChanged | ev.ControllerStarted,
     ) -> None:  # fmt: skip
         """Take in what happened to a node or a queue."""
         match record:
@@ -125,7 +125,13 @@ class Books:
     def _fold_node(
         self,
         row: NodeRow,
-        record: ev.NodeRemoved | ev.NodeQuiet | ev.NodeHeard | ev.NodeDrained | ev.NodeLost | ev.DevicesChanged,
+        record: ev.NodeRemoved
+        | ev.NodeQuiet
+        | ev.NodeHeard
+        | ev.NodeDrained
+        | ev.NodeLost
+        | ev.NodeNoticed
+        | ev.DevicesChanged,
     ) -> None:
         match record:
             case ev.NodeRemoved():
@@ -133,13 +139,15 @@ class Books:
                 del self.nodes[row.id]
             case ev.NodeLost():
                 self._free_node(row.id)
-                self.nodes[row.id] = replace(self.nodes[row.id], lost=True)
+                self.nodes[row.id] = replace(self.nodes[row.id], lost=True, gone_us=_ahead(row, record.at_us))
             case ev.NodeQuiet():
                 self.nodes[row.id] = replace(row, quiet_since_us=record.since_us)
             case ev.NodeHeard():
-                self.nodes[row.id] = replace(row, quiet_since_us=None, lost=False)
+                self.nodes[row.id] = replace(row, quiet_since_us=None, lost=False, gone_us=_ahead(row, record.at_us))
             case ev.NodeDrained():
                 self.nodes[row.id] = replace(row, drained=record.drained)
+            case ev.NodeNoticed():
+                self.nodes[row.id] = replace(row, gone_us=max(record.gone_us, row.gone_us or 0))
             case ev.DevicesChanged():
                 self.nodes[row.id] = replace(row, unhealthy=record.unhealthy)
 
@@ -185,3 +193,8 @@ class Books:
     def _by_device(self, grant: Grant, demand: Demand, by: dict[str, int], sign: int) -> dict[str, int]:
         """Return what a node gives for a grant: a device whose time jobs share is held once."""
         return {**by, "gpus": sign * self._occupied.change(grant, 0, sign)[0]} if demand.colocate else by
+
+
+def _ahead(row: NodeRow, now_us: int) -> int | None:
+    """Return when a node is taken away, None where that is past."""
+    return row.gone_us if row.gone_us is not None and row.gone_us > now_us else None

@@ -78,7 +78,9 @@ class JobRow(msgspec.Struct, frozen=True):
 
 
 class NodeRow(msgspec.Struct, frozen=True):
-    """A node as it stands. `quiet_since_us`: not heard of since then. `use`: what `tasks` tasks hold of it.
+    """A node as it stands. `quiet_since_us`: not heard of since then. `gone_us`: taken away then.
+
+    `use`: what `tasks` tasks hold of it.
 
     `shares` and `memories` are what is held of each device: milli-GPU, and bytes where the grant states them.
     """
@@ -88,6 +90,7 @@ class NodeRow(msgspec.Struct, frozen=True):
     lost: bool = False
     quiet_since_us: int | None = None
     drained: bool = False
+    gone_us: int | None = None
     unhealthy: tuple[int, ...] = ()
     tasks: int = 0
     use: Amounts = ()

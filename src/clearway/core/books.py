@@ -37,15 +37,14 @@ class Books:
     planned is planned again when it is on its way.
     """
 
-    def __init__(self, view: View, kinds: Sequence[MachineType], fleet: Fleet) -> None:
-        """Copy the books of a view."""
+    def __init__(self, view: View, kinds: Sequence[MachineType], fleet: Fleet, tasks: int) -> None:
+        """Copy the books of a view. No more than `tasks` machines of each type could be needed."""
         self.view = _copied(view)
         self.draft = Draft(self.view.ledger)
         self._types = view.types
         self._classes: dict[ClassId, WaitClass] = {}
         self._slots: dict[str, list[int]] = {}
         self._first_new = self.view.ledger.count
-        tasks = sum(_tasks(cls) * len(cls.jobs) for cls in view.line.classes.values())
         for kind in kinds:
             first = self.view.ledger.count
             for node in range(first, first + min(max(fleet.more.get(kind.name, 0), 0), tasks)):
@@ -91,10 +90,6 @@ class Books:
     def could(self, cls: WaitClass) -> str | None:
         """Return the first type of which a machine could hold a task of a class, None if there is none."""
         return could_hold(self._types, cls, self.view)
-
-
-def _tasks(cls: WaitClass) -> int:
-    return sum(role.min_tasks for role in cls.spec.roles)
 
 
 def could_hold(kinds: Mapping[str, MachineType], cls: WaitClass, view: View) -> str | None:

@@ -74,6 +74,8 @@ def _counts(view: View, places: Places) -> dict[str, Fact]:
         left = left & ~failing
 
     left &= ledger.kind[:n] > 0
+    if ledger.leaving:
+        cross_off("leaving", np.isin(np.arange(n), sorted(ledger.leaving)))
     cross_off("down", ~ledger.open[:n])
     cross_off("drained", ledger.drained[:n])
     for rule in view.rules.filters:

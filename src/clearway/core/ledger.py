@@ -81,6 +81,7 @@ class Ledger:
         self.on_node: list[set[JobId]] = []
         self._needs: dict[Demand, Needs] = {}
         self.booting: set[int] = set()
+        self.leaving: set[int] = set()
         self.shelves = Shelves()
         self.asked = Asked()
         self.fragments = Fragments(self.asked)

@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.books import Books, Fleet
+from clearway.core.line import WaitClass
 from clearway.core.place import anywhere, place
+from clearway.model.ids import ClassId
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,10 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clearway.core.ledger import Held
-    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.line import Waiting
     from clearway.core.view import View
     from clearway.model.fleet import MachineType
-    from clearway.model.ids import ClassId, JobId, NodeId
+    from clearway.model.ids import JobId, NodeId
 
 
 class Wish(NamedTuple):
@@ -47,8 +49,8 @@ class Needed(NamedTuple):
     cost: int = 0
 
 
-def needed(view: View, fleet: Fleet) -> Needed:
-    """Return which machines to order for what waits now."""
+def needed(view: View, fleet: Fleet, moving: Sequence[Waiting] = ()) -> Needed:
+    """Return which machines to order for what waits now, and for those who are about to lose their place (`moving`)."""
     kinds = [kind for _, kind in sorted(view.types.items())]
     line = [
         (view.turn_key(cls, waiting), cls, waiting)
@@ -57,26 +59,38 @@ def needed(view: View, fleet: Fleet) -> Needed:
         if not waiting.started
     ]
     line.sort(key=lambda turn: turn[0])
-    turns = [(cls, waiting) for _, cls, waiting in line]
+    turns = [*_apart(view, moving), *((cls, waiting) for _, cls, waiting in line)]
     if not turns:
         return Needed()
-    plans = [_Plan(view, kinds, fleet, None).of(turns)]
-    plans += [_Plan(view, kinds, fleet, kind).of(turns) for kind in kinds if len(kinds) > 1]
+    tasks = sum(role.min_tasks for _, waiting in turns for role in waiting.spec.roles)
+    plans = [_Plan(view, kinds, fleet, None, tasks).of(turns)]
+    plans += [_Plan(view, kinds, fleet, kind, tasks).of(turns) for kind in kinds if len(kinds) > 1]
     return min(plans, key=lambda plan: (-plan.started, plan.cost, len(plan.wishes)))
+
+
+def _apart(view: View, moving: Sequence[Waiting]) -> list[tuple[WaitClass, Waiting]]:
+    """Return jobs that still run, each with a class of its own below 0: what they hold counts in their queues."""
+    found = []
+    for number, waiting in enumerate(moving, 1):
+        places = [view.places_of(role.demand) for role in waiting.spec.roles]
+        found.append((WaitClass(ClassId(-number), waiting.spec, places, view.bound_of(waiting.spec)), waiting))
+    return found
 
 
 class _Plan:
     """One packing of the line. `first`: this type is taken wherever it will do, whatever it costs."""
 
-    def __init__(self, view: View, kinds: Sequence[MachineType], fleet: Fleet, first: MachineType | None) -> None:
+    def __init__(
+        self, view: View, kinds: Sequence[MachineType], fleet: Fleet, first: MachineType | None, tasks: int
+    ) -> None:
         self.view, self.kinds, self.fleet, self.first = view, kinds, fleet, first
-        self.books = Books(view, kinds, fleet)
+        self.books = Books(view, kinds, fleet, tasks)
         self.wishes: list[Wish] = []
         self.counted: dict[NodeId, list[JobId]] = {}
         self.short: dict[ClassId, str] = {}
         self.failed: set[ClassId] = set()
         self.placed: list[tuple[Waiting, list[Held]]] = []
-        self.cost = 0
+        self.started = self.cost = 0
 
     def of(self, turns: Sequence[tuple[WaitClass, Waiting]]) -> Needed:
         """Pack the line and leave the queues' books as they were."""
@@ -92,12 +106,12 @@ class _Plan:
                 queues.count_slots(waiting.spec.uses, -1)
             queues.revision = before
         counted = {node: tuple(jobs) for node, jobs in self.counted.items()}
-        return Needed(tuple(self.wishes), counted, self.short, len(self.placed), self.cost)
+        return Needed(tuple(self.wishes), counted, self.short, self.started, self.cost)
 
     def _serve(self, cls: WaitClass, waiting: Waiting) -> bool:
         """Find a place for a job, on new machines if it must be; return whether others of its class may too."""
         queues = self.view.queues
-        if queues.held_back(waiting.spec) is not None:
+        if cls.id >= 0 and queues.held_back(waiting.spec) is not None:
             return False
         held = self._try(cls, waiting, self.books.shut()) or self._on_new(cls, waiting)
         if held is None:
@@ -105,9 +119,11 @@ class _Plan:
         for node in dict.fromkeys(one.grant.node for one in held):
             if node in self.fleet.machines:
                 self.counted.setdefault(node, []).append(waiting.job)
-        queues.count_held(waiting.spec, held, 1)
-        queues.count_slots(waiting.spec.uses, 1)
-        self.placed.append((waiting, held))
+        self.started += 1
+        if cls.id >= 0:
+            queues.count_held(waiting.spec, held, 1)
+            queues.count_slots(waiting.spec.uses, 1)
+            self.placed.append((waiting, held))
         return True
 
     def _try(self, cls: WaitClass, waiting: Waiting, shut: NDArray[np.bool_]) -> list[Held] | None:

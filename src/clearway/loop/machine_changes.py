@@ -84,6 +84,8 @@ def clear_slot(state: WorldState, node: NodeId) -> None:
     state.view.ledger.shelves.on.pop(node, None)
     state.nodes.pop(state.node_name(node), None)
     state.quiet.pop(node, None)
+    state.notices.pop(node, None)
+    state.view.ledger.leaving.discard(node)
     state.lost.discard(node)
     state.strays.pop(node, None)
     state.unhealthy.pop(node, None)

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from clearway.core.books import Fleet
 from clearway.core.machines import needed
+from clearway.loop import notices
 from clearway.model import events as ev
 from clearway.model.actions import GiveBack, Order, Supply
 from clearway.model.ids import NodeId
@@ -68,7 +69,8 @@ def _plan(world: World) -> Needed:
         mine = state.machines.of(name)
         booting[name] = [machine.node for machine in mine if not machine.up]
         more[name] = 0 if now_us < state.machines.shunned.get(name, 0) else kind.most - len(mine)
-    return needed(state.view, Fleet(frozenset(state.machines.alive), booting, more))
+    moving = [state.waiting(world.jobs[job]) for job in notices.moving(state, now_us)]
+    return needed(state.view, Fleet(frozenset(state.machines.alive), booting, more), moving)
 
 
 def _order(world: World, kind: MachineType, cause: Reason) -> None:

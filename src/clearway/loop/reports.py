@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearway.loop import endings
+from clearway.loop import endings, notices
 from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -12,7 +12,7 @@ from clearway.model.actions import GiveBack, Halt
 from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
 from clearway.model.states import End
-from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import NodeIsGone, NodeIsNoticed, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
@@ -33,6 +33,8 @@ def take(world: World, report: Report) -> None:
             _node_up(world, report)
         case NodeIsQuiet():
             _node_quiet(world, report)
+        case NodeIsNoticed():
+            notices.noticed(world, report)
         case NodeIsGone(name):
             node = world.node_named(name)
             if node is not None:
@@ -71,7 +73,8 @@ def _node_up(world: World, report: NodeIsUp) -> None:
     if report.unhealthy != state.unhealthy.get(node, ()):
         world.emit(ev.DevicesChanged(world.now_us, node, report.unhealthy))
     strays = [task for task in report.running if state.live(task) is None]
-    if set(strays) != state.strays.get(node, set()) or node in state.quiet or node in state.lost:
+    away = node in state.quiet or node in state.lost or notices.over(state, node, world.now_us)
+    if away or set(strays) != state.strays.get(node, set()):
         world.emit(ev.NodeHeard(world.now_us, node, report.running))
     world.order(Halt(task, name, "SIGTERM", STRAY_GRACE_US) for task in strays)
     _missing(world, node, report)
@@ -131,10 +134,10 @@ def _staying_on(entry: JobEntry, node: NodeId) -> bool:
 def _lose(world: World, node: NodeId, record: ev.NodeLost | ev.NodeRemoved) -> None:
     """Record the loss of a node, and stop what is left of the attempts that lost tasks with it."""
     name = world.node_name(node)
+    cause = notices.why_gone(world, node) or because(Code.NODE_LOST, node=name, lease_us=world.policy.lease_us)
     there = sorted(world.ledger.on_node[node])
     hit = {job for job in there if _staying_on(world.jobs[job], node)}
     world.emit(record)
-    cause = because(Code.NODE_LOST, node=name, lease_us=world.policy.lease_us)
     for job in there:
         entry = world.jobs[job]
         if entry.intent is None and job in hit:

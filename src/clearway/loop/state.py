@@ -11,7 +11,7 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import arrays, changes, costs, flow_changes, machine_changes
+from clearway.loop import arrays, changes, costs, flow_changes, machine_changes, notice_changes
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -53,6 +53,7 @@ class WorldState:
         self.arrays: dict[JobId, arrays.Track] = {}
         self.nodes: dict[str, NodeId] = {}
         self.quiet: dict[NodeId, int] = {}
+        self.notices: dict[NodeId, tuple[int, ...]] = {}  # when their provider takes them away
         self.lost: set[NodeId] = set()
         self.strays: dict[NodeId, set[TaskRef]] = {}
         self.unhealthy: dict[NodeId, tuple[int, ...]] = {}
@@ -215,7 +216,7 @@ class WorldState:
 
     def open_if_clean(self, node: NodeId) -> None:
         """Let a node take part, or not: while it is lost, quiet, unclean or about to be given back."""
-        away = node in self.lost or node in self.quiet or node in self.machines.retired
+        away = any(node in those for those in (self.lost, self.quiet, self.machines.retired, self.notices))
         is_open = not away and not self.strays.get(node)
         if bool(self.view.ledger.open[node]) != is_open:
             self.view.ledger.set_open(node, is_open=is_open)
@@ -235,11 +236,13 @@ class WorldState:
         self.lost.discard(record.node)
         strays = {task for task in record.running if self.live(task) is None}
         self.strays[record.node] = strays
+        notice_changes.past(self, record.node, record.at_us)
         self.open_if_clean(record.node)
 
     def _node_lost(self, record: ev.NodeLost) -> None:
         self.lost.add(record.node)
         self.quiet.pop(record.node, None)
+        notice_changes.past(self, record.node, record.at_us)
         self._free_all_on(record.node, record.at_us)
         self.open_if_clean(record.node)
 
@@ -268,9 +271,6 @@ class WorldState:
         if held is not None:
             self.view.ledger.reads(held, (entry.id, *key), now_us, goes=True)
         costs.count(self, entry, now_us)
-
-    def _node_drained(self, record: ev.NodeDrained) -> None:
-        self.view.ledger.set_drained(record.node, record.drained)
 
     def _devices_changed(self, record: ev.DevicesChanged) -> None:
         self.unhealthy[record.node] = record.unhealthy
@@ -477,7 +477,6 @@ class WorldState:
         ev.NodeQuiet: _node_quiet,
         ev.NodeHeard: _node_heard,
         ev.NodeLost: _node_lost,
-        ev.NodeDrained: _node_drained,
         ev.DevicesChanged: _devices_changed,
         ev.ControllerStarted: _controller_started,
         ev.TaskStarted: _task_started,
@@ -497,4 +496,5 @@ class WorldState:
         **changes.APPLY,
         **flow_changes.APPLY,
         **machine_changes.APPLY,
+        **notice_changes.APPLY,
     }

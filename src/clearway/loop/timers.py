@@ -26,6 +26,7 @@ class Due(IntEnum):
     MACHINE = 10
     SCHEDULE = 11
     COST = 12
+    NOTICE = 13
 
 
 OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW, Due.COST})

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import arrays, asks, bookings, endings, flows, machines, reports, schedules, searches, verbs
+from clearway.loop import arrays, asks, bookings, endings, flows, machines, notices, reports, schedules, searches, verbs
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.planned import planned
 from clearway.loop.state import WorldState
@@ -23,6 +23,7 @@ from clearway.model import events as ev
 from clearway.model.asks import Ask, ControllerUp
 from clearway.model.errors import ClearwayError, LedgerError
 from clearway.model.fleet import PolicySpec
+from clearway.model.ids import NodeId
 from clearway.model.states import End, State
 from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp
 from clearway.ports.provider import OrderFailed
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from clearway.model.actions import Action, Supply
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, QueueSpec
-    from clearway.model.ids import JobId, NodeId
+    from clearway.model.ids import JobId
     from clearway.model.reasons import Reason
 
 
@@ -245,6 +246,8 @@ class World:
                 self.ledger.gained.update(kept.places)  # those that it is for may start there from now on
         elif timer.due == Due.FLOW_LIMIT:
             flows.limit_due(self, timer)
+        elif timer.due == Due.NOTICE:
+            notices.see_to(self, NodeId(timer.number))
         elif timer.due == Due.SCHEDULE:
             self.state.flows.schedules.due(timer.number)
         else:

@@ -188,6 +188,13 @@ class NodeDrained(_Record, frozen=True, tag=True):
     drained: bool = True
 
 
+class NodeNoticed(_Record, frozen=True, tag=True):
+    """Whoever provides a node takes it away at `gone_us`: nothing new is placed there until it is back."""
+
+    node: NodeId
+    gone_us: int
+
+
 class DevicesChanged(_Record, frozen=True, tag=True):
     """Exactly these devices of a node are unhealthy: nothing new is placed on them."""
 
@@ -364,8 +371,8 @@ class Ended(_Record, frozen=True, tag=True):
 Input = (
     Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | HoldAsked | ReleaseAsked | RequeueAsked | Changed
     | Booked | BookingOver | QueueChanged | LimitChanged | MachineTypeChanged | PolicyChanged
-    | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | DevicesChanged | TaskStarted | TaskEnded
-    | ControllerStarted
+    | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | NodeNoticed | DevicesChanged
+    | TaskStarted | TaskEnded | ControllerStarted
 )  # fmt: skip
 Decided = (
     NodeLost

@@ -50,6 +50,7 @@ class Code(StrEnum):
     MAX_COST = "max-cost"
     START_DEADLINE = "start-deadline"
     NODE_LOST = "node-lost"
+    SPOT_NOTICE = "spot-notice"
     START_FAILED = "start-failed"
     EXIT_UNKNOWN = "exit-unknown"
     RETRIES_USED_UP = "retries-used-up"

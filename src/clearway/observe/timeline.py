@@ -79,7 +79,8 @@ class Timeline:
             ev.TaskEnded: self._task_ended, ev.AttemptEnded: self._attempt_ended,
             ev.Ended: self._ended, ev.Requeued: self._requeued, ev.Paused: self._paused, ev.Reserved: self._reserved,
             ev.NodeAdded: self._node_added, ev.NodeLost: self._node_lost, ev.NodeHeard: self._node_heard,
-            ev.NodeDrained: self._node_drained, ev.DevicesChanged: self._devices_changed,
+            ev.NodeDrained: self._node_drained, ev.NodeNoticed: self._node_noticed,
+            ev.DevicesChanged: self._devices_changed,
             ev.QueueChanged: self._queue_changed, ev.PolicyChanged: self._policy_changed,
             ev.HoldAsked: self._hold_asked, ev.ReleaseAsked: self._release_asked, ev.Changed: self._changed,
             Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
@@ -338,6 +339,9 @@ class Timeline:
 
     def _node_drained(self, r: ev.NodeDrained) -> None:
         self._event(r.at_us, "drained" if r.drained else "node_ready", node=self._node(r.node))
+
+    def _node_noticed(self, r: ev.NodeNoticed) -> None:
+        self._event(r.at_us, "drained", node=self._node(r.node), gone=self._face.at(r.gone_us))
 
     def _devices_changed(self, r: ev.DevicesChanged) -> None:
         self._event(r.at_us, "device_unhealthy", node=self._node(r.node), devices=list(r.unhealthy))

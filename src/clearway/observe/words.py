@@ -97,6 +97,7 @@ _SHORT: dict[str, str] = {
     "wrong_spot": "of the wrong kind as to spot",
     "tainted": "with a taint that it does not tolerate",
     "drained": "drained",
+    "leaving": "about to be taken away",
     "down": "not heard of",
     "unhealthy": "with unhealthy devices",
     "too_small": "too small even when empty",
@@ -369,6 +370,10 @@ def _node_lost(f: Facts) -> str:
     return f"node {f.name('node')} was lost: not heard of{lease}"
 
 
+def _spot_notice(f: Facts) -> str:
+    return f"node {f.name('node')} is taken away by its provider at {f.time('gone_us')}"
+
+
 def _start_failed(f: Facts) -> str:
     return f"could not be started: {f.name('error', 'no error was told')}"
 
@@ -458,6 +463,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.MAX_COST: _max_cost,
     Code.START_DEADLINE: _start_deadline,
     Code.NODE_LOST: _node_lost,
+    Code.SPOT_NOTICE: _spot_notice,
     Code.START_FAILED: _start_failed,
     Code.EXIT_UNKNOWN: _exit_unknown,
     Code.RETRIES_USED_UP: _retries_used_up,

@@ -56,13 +56,20 @@ class NodeIsQuiet(msgspec.Struct, frozen=True, tag=True):
     quiet_us: int = 0
 
 
+class NodeIsNoticed(msgspec.Struct, frozen=True, tag=True):
+    """Whoever provides a node takes it away `in_us` microseconds from now. After `open` it is told again until then."""
+
+    node: str
+    in_us: int
+
+
 class NodeIsGone(msgspec.Struct, frozen=True, tag=True):
     """A node left for good."""
 
     node: str
 
 
-Report = TaskIsUp | TaskIsGone | NodeIsUp | NodeIsQuiet | NodeIsGone
+Report = TaskIsUp | TaskIsGone | NodeIsUp | NodeIsQuiet | NodeIsNoticed | NodeIsGone
 
 
 class Inventory(msgspec.Struct, frozen=True):

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from clearway.model.actions import Action, Halt, Launch, Pause
-from clearway.ports.engine import Inventory, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import (
+    Inventory,
+    NodeIsGone,
+    NodeIsNoticed,
+    NodeIsQuiet,
+    NodeIsUp,
+    Report,
+    TaskIsGone,
+    TaskIsUp,
+)
 from clearway.sim.heap import Heap, VirtualClock
 from clearway.sim.machines import Held, Machine, Reach, Run
 from clearway.sim.truth import Truth
@@ -111,6 +120,7 @@ class SimEngine:
             if machine.reach is not Reach.UP:
                 machine.version += 1  # whoever opens learns of its silence here, and not once more
                 self._reports.append(NodeIsQuiet(name))
+            self._reports += [NodeIsNoticed(name, at_us - self.clock.now_us()) for at_us in machine.taken_us]
         up = tuple(m.hello() for m in self._machines.values() if m.reach is Reach.UP)
         return Inventory(up, tuple(self._ends.values()))
 
@@ -341,11 +351,15 @@ class SimEngine:
             self._reports.append(NodeIsQuiet(name, self._lease_us))
 
     def notice(self, name: str, in_us: int) -> None:
-        """Have a machine taken away so much later."""
-        self._heap.push(self.clock.now_us() + in_us, FAULTS_LATER, self._take_noticed, _Surely(self._machines[name]))
+        """Have a machine taken away so much later, and say so now."""
+        machine, at_us = self._machines[name], self.clock.now_us() + in_us
+        machine.taken_us.append(at_us)
+        self._heap.push(at_us, FAULTS_LATER, self._take_noticed, _Surely(machine))
+        self._reports.append(NodeIsNoticed(name, in_us))
 
     def _take_noticed(self, surely: _Surely[Machine]) -> None:
         name = surely.what.spec.name
+        surely.what.taken_us.remove(self.clock.now_us())
         if self._machines.get(name) is surely.what:
             self.take_away(name)
 

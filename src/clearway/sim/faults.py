@@ -89,8 +89,6 @@ class Script:
         self._retried: list[_Wish] = []
         self.play_of: FlowPlay
         """Knows the workflows that have entered; set before anything happens."""
-        self._drained: set[str] = set()
-        self._noticed: set[str] = set()
 
     def entered(self, name: str, job: JobId) -> None:
         """Remember a job that was taken."""
@@ -110,7 +108,6 @@ class Script:
             case NodeFault() | SpotNotice() | NodesJoin() | DevicesFail() | StockChange():
                 self._play_machines(event, driver)
             case DrainWish(node=node, drained=drained):
-                (self._drained.add if drained else self._drained.discard)(node)
                 driver.asks.append(Drain(node, drained))
             case JobWish() | ChangeWish() | RerunWish():
                 self._wish(event, driver)
@@ -146,23 +143,17 @@ class Script:
                 driver.provider.lose(node)
             return
         _NODE_FAULTS[kind](driver.engine, node)
-        if kind == "node_ready" and node in self._noticed:
-            self._noticed.discard(node)
-            if node not in self._drained:
-                driver.asks.append(Drain(node, drained=False))
 
     def _spot_notice(self, node: str, in_us: int, driver: Driver) -> None:
-        """Hear a provider's notice at once: nothing new is placed there until the node is back."""
+        """Have the provider give notice of a machine that is there, or take away one that is on its way."""
         if not driver.engine.has(node):
             if driver.provider:
                 driver.provider.fail(node)
             return
         if in_us == 0:
             driver.engine.take_away(node)
-            return
-        driver.engine.notice(node, in_us)
-        self._noticed.add(node)
-        driver.asks.append(Drain(node))
+        else:
+            driver.engine.notice(node, in_us)
 
     def _wish(self, event: _Wish, driver: Driver) -> None:
         """Ask what a person wants of a job or a workflow; who finds no controller tries again when one answers."""

@@ -28,7 +28,7 @@ class Reach(Enum):
 class Machine:
     """One machine. While it is cut off, its reports and the orders to it wait for the network."""
 
-    __slots__ = ("copies", "orders", "reach", "reports", "runs", "spec", "turns", "unhealthy", "version")
+    __slots__ = ("copies", "orders", "reach", "reports", "runs", "spec", "taken_us", "turns", "unhealthy", "version")
 
     def __init__(self, spec: NodeSpec) -> None:
         self.spec = spec
@@ -37,6 +37,7 @@ class Machine:
         self.reports: list[Report] = []
         self.orders: list[Action] = []
         self.unhealthy: tuple[int, ...] = ()
+        self.taken_us: list[int] = []  # when its provider takes it away, as it has said
         self.version = 0
         self.copies = Copies()
         self.turns: dict[int, dict[TaskRef, Run]] = {}  # by device, the tasks that share its time

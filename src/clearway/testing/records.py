@@ -116,6 +116,7 @@ def every_record() -> list[ev.Record]:
         ev.MachineGone(48, NodeId(5), because(Code.IDLE, idle_us=60_000_000)),
         ev.Planned(49, 3, 44, "0123456789abcdef", 7, 2),
         *_schedule_records(),
+        ev.NodeNoticed(70, NODE, 99),
     ]
     return made
 

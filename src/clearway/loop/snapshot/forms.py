@@ -127,6 +127,7 @@ class NodeKept(msgspec.Struct, frozen=True, omit_defaults=True):
     lost: bool = False
     strays: tuple[TaskRef, ...] | None = None
     unhealthy: tuple[int, ...] | None = None
+    notices: tuple[int, ...] = ()
 
 
 class PromiseKept(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -73,6 +73,9 @@ def _nodes(state: WorldState, kept: f.WorldKept) -> None:
             state.strays[at] = set(node.strays)
         if node.unhealthy is not None:
             state.unhealthy[at] = node.unhealthy
+        if node.notices:
+            state.notices[at] = node.notices
+            ledger.leaving.add(at)
     state.nodes = dict(kept.node_names)
     for one in kept.copies:
         copies = ledger.shelves.on[one.node] = Copies()

@@ -142,6 +142,7 @@ def _node(state: WorldState, node: NodeId) -> f.NodeKept:
         lost=node in state.lost,
         strays=None if strays is None else tuple(sorted(strays, key=_in_order)),
         unhealthy=state.unhealthy.get(node),
+        notices=state.notices.get(node, ()),
     )
 
 
