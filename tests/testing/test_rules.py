@@ -48,7 +48,11 @@ def _in_turns(*friends: int, **words: Any) -> tuple[Raw, Raw]:
     return _scenario(*jobs, nodes=[GPU]), shown
 
 
-GB6: Raw = {"share": 0, "gpu_memory": 6 * 2**30}
+def _memory(gib: int) -> Raw:
+    return {"share": 0, "gpu_memory": gib * 2**30}
+
+
+GB6 = _memory(6)
 BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
     "more CPUs than the node has": ("capacity", _one({"cpus": 5}, _cpu(0, 1), nodes=[CPU])),
     "more of a custom resource": (
@@ -275,6 +279,14 @@ STRICTER = (
 
 FINE: dict[str, tuple[Raw, Raw]] = {
     "jobs that take turns": _in_turns(2, 3, 2),
+    "two parts of one job where others took turns before": (
+        _scenario(
+            {"name": "a", "gpus": 1, "colocate": 1},
+            {"name": "b", "tasks": 2, "gpu_memory": "2GiB"},
+            nodes=[GPU | {"gpu_memory": "10GiB"}],
+        ),
+        timeline({"a": job(0, ran(task(0, 2))), "b": job(0, ran(*(task(2, 3, **_memory(2)) for _ in range(2))))}),
+    ),
     "a device changes hands at one moment": (
         _scenario({"name": "a", "gpus": 1}, {"name": "b", "gpus": 1}, nodes=[GPU]),
         timeline({"a": job(0, ran(task(0, 2))), "b": job(0, ran(task(2, 3)))}),

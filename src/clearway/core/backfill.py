@@ -65,7 +65,8 @@ class Promises:
         self._owned: NDArray[np.bool_] = np.zeros(view.ledger.count, np.bool_)
         self._table: Table | None = None
         self._any_started = False
-        self._moved = view.promises_changed  # what others were promised may have made room for an earlier promise
+        self._moved = view.promises_changed
+        """Others are promised something else than before: a promise may no longer stand, or could be an earlier one."""
         self._left: dict[tuple[JobId, NodeId], list[int]] = {}
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
@@ -103,12 +104,15 @@ class Promises:
 
     def give_up(self, job: JobId) -> None:
         """Keep nothing for a job any more that was cleared for it and did not do."""
-        self.active = [one for one in self.active if not (one.promise.job == job and one.promise.held)]
+        left = [one for one in self.active if not (one.promise.job == job and one.promise.held)]
+        self._moved = self._moved or len(left) < len(self.active)
+        self.active = left
         self._left.clear()
 
     def hold(self, cls: WaitClass, waiting: Waiting, key: Key, grants: tuple[Grant, ...]) -> None:
         """Keep a place for a job while those who stand there are stopped."""
         self.active.insert(0, Active(Reservation(waiting.job, self.now_us, grants, held=True), cls, waiting, key))
+        self._moved = True
         self._left.clear()
 
     def _due(self, waiting: Waiting, key: Key) -> list[Active]:
@@ -292,7 +296,7 @@ class Promises:
 
     def look_again(self) -> None:
         """Make anew the promises that the start of a job in its own booking has broken."""
-        before, self.active = self.active, []
+        before, self.active, self._moved = self.active, [], True
         for one in before:
             self.booked.asking = one.waiting.spec
             promise: Reservation | None = one.promise
@@ -331,6 +335,7 @@ class Promises:
             return True
         self._owned |= pool
         promise = self._keep_or_make(cls, waiting)
+        self._moved = self._moved or promise != self.view.reservations.get(waiting.job)
         if promise is None:
             return False
         self.active.append(Active(promise, cls, waiting, key))

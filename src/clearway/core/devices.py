@@ -128,7 +128,7 @@ def has_room(ledger: Ledger, node: NodeId, device: int, demand: Demand) -> bool:
     share, room = int(ledger.dev_share[at]), int(ledger.dev_room[at])
     on_it = ledger.turns.on.get(node, {}).get(device)
     if demand.colocate and on_it:
-        return share >= 0 and room >= demand.gpu_memory and takes_one_more(on_it, demand.colocate)
+        return ledger.room_in_turns(node, device) >= demand.gpu_memory and takes_one_more(on_it, demand.colocate)
     if demand.gpus:
         return share == WHOLE and room == ledger.specs[node].gpu_memory
     return share >= demand.share and room >= ledger.memory_on(node, demand)

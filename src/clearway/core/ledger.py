@@ -239,6 +239,12 @@ class Ledger:
             return demand.gpu_memory
         return part_of(memory, demand.share)
 
+    def room_in_turns(self, node: int, device: int) -> int:
+        """Return the memory left on a device in time sharing for one more who takes turns; -1 if it is unhealthy."""
+        if int(self.dev_share[node * self.width + device]) < 0:
+            return -1
+        return max(self.specs[node].gpu_memory - self.held_room[node][device], 0)
+
     def milli_taken(self, demand: Demand, rows: NDArray[np.int64]) -> int | NDArray[np.int64]:
         """Return how much free device time one more task takes of each of these nodes."""
         if not demand.colocate:
@@ -304,10 +310,14 @@ class Ledger:
         self._show_devices(node, grant.devices)
 
     def _show_devices(self, node: int, devices: Iterable[int]) -> None:
-        """Bring the columns of these devices up to date with what is held of them."""
+        """Bring the columns of these devices up to date with what is held of them.
+
+        Devices in time sharing show none of their memory: only who takes turns there may have it (`room_in_turns`).
+        """
         shares, rooms = self.held_share[node], self.held_room[node]
         memory, gpus, sick = self.specs[node].gpu_memory, self.specs[node].gpus, self.sick[node]
         base, shown_share, shown_room = node * self.width, self.dev_share, self.dev_room
+        in_turns = self.turns.on.get(node, ())
         idle = milli = 0
         for d in devices:
             at = base + d
@@ -315,7 +325,7 @@ class Ledger:
             if d >= gpus or d in sick:
                 new = room = -1
             else:
-                new, room = WHOLE - shares[d], max(memory - rooms[d], 0)
+                new, room = WHOLE - shares[d], 0 if d in in_turns else max(memory - rooms[d], 0)
             was_idle = old == WHOLE and int(shown_room[at]) == memory
             shown_share[at], shown_room[at] = new, room
             idle += (new == WHOLE and room == memory) - was_idle

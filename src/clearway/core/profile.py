@@ -165,7 +165,7 @@ def device_rows(one: Held) -> list[tuple[int, int, int]]:
     if one.demand.slice:
         return []
     if one.demand.colocate:
-        share, room = 0, one.grant.gpu_memory  # the device is free when the last one goes: see Table
+        share = room = 0  # the device is free when the last one goes: see Table
     elif one.demand.gpus:
         share, room = WHOLE, PLENTY
     else:
@@ -251,12 +251,12 @@ class Table:
         at = (np.searchsorted(touched, slot // DEVICE_STRIDE), slot % DEVICE_STRIDE)
         np.add.at(shares, at, share)
         np.add.at(rooms, at, room)
-        turns = self._turns(touched, shares, then.until_us)
+        turns = self._turns(touched, shares, rooms, then.until_us)
         if demand.gpus:
             memory = ledger.device_memory.take(touched)[:, None]
             idle: NDArray[np.int64] = (healthy & (shares == WHOLE) & (rooms >= memory)).sum(axis=1)
-            for line, device, on_it in turns if demand.colocate else ():
-                enough = int(rooms[line, device]) >= demand.gpu_memory and bool(healthy[line, device])
+            for line, device, on_it, room_left in turns if demand.colocate else ():
+                enough = room_left >= demand.gpu_memory and bool(healthy[line, device])
                 idle[line] += enough and takes_one_more(on_it, demand.colocate)
             whole: NDArray[np.int64] = idle // demand.gpus
             return whole
@@ -270,9 +270,12 @@ class Table:
         return parts
 
     def _turns(
-        self, touched: NDArray[np.int64], shares: NDArray[np.int64], until_us: int
-    ) -> list[tuple[int, int, list[int]]]:
-        """Return (row of `touched`, device, who is still on it) of devices in time sharing; free those left by all."""
+        self, touched: NDArray[np.int64], shares: NDArray[np.int64], rooms: NDArray[np.int64], until_us: int
+    ) -> list[tuple[int, int, list[int], int]]:
+        """Return (row of `touched`, device, who is still on it, memory left) of devices in time sharing.
+
+        Those that all have left are made free.
+        """
         ledger, found = self.ledger, []
         for at, node in enumerate(touched.tolist()) if ledger.turns.on else ():
             jobs = sorted(ledger.on_node[node]) if node in ledger.turns.on else []
@@ -283,12 +286,14 @@ class Table:
                 for one in ledger.holdings[job]
                 if one.grant.node == node
             ]
-            on_it = staying(stay)
+            on_it, memory = staying(stay), int(ledger.device_memory[node])
             for device in ledger.turns.on.get(node, ()):
                 if device in on_it:
-                    found.append((at, device, on_it[device]))
+                    held = sum(one.grant.gpu_memory for one in stay if device in one.grant.devices)
+                    found.append((at, device, on_it[device], memory - held))
                 else:
                     shares[at, device] += WHOLE
+                    rooms[at, device] = memory
         return found
 
 

@@ -63,7 +63,7 @@ class Turns:
         found = [
             (-len(on_it), device)
             for device, on_it in here.items()
-            if takes_one_more(on_it, demand.colocate) and _has_memory(ledger, node, device, demand)
+            if takes_one_more(on_it, demand.colocate) and ledger.room_in_turns(node, device) >= demand.gpu_memory
         ]
         return [device for _, device in sorted(found)]
 
@@ -79,11 +79,6 @@ class Turns:
     def new_devices(self, ledger: Ledger, rows: NDArray[np.int64], demand: Demand) -> NDArray[np.int64]:
         """Return how many idle devices one more task would take on each of these nodes."""
         return np.maximum(demand.gpus - self.count(ledger, rows, demand), 0)
-
-
-def _has_memory(ledger: Ledger, node: int, device: int, demand: Demand) -> bool:
-    at = node * ledger.width + device
-    return int(ledger.dev_share[at]) >= 0 and int(ledger.dev_room[at]) >= demand.gpu_memory
 
 
 def apart(ledger: Ledger, node: int, within: frozenset[int] | None, mine: Iterable[Grant]) -> frozenset[int] | None:

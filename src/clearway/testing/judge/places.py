@@ -125,7 +125,8 @@ def _in_turns(w: World, what: str, parts: list[Held]) -> Iterator[str]:
         if len(now) > 1 + friends[least.job] and any(friends[h.job] for h in now):
             yield f"{what} carries {len(now)} tasks at {show(t)}, and {least.job} puts up with {friends[least.job]}"
             return
-        if len({h.job for h in now}) < len(now):
+        mine = [h.job for h in now if friends[h.job]]
+        if len(set(mine)) < len(mine):
             yield f"{what} carries two tasks of one job at {show(t)}"
             return
 
