@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clearway.model.job import Demand
 
 HOUR_MS = 3_600_000
+MILLION = 10**6
 FINE = 10**6
 """A rate is a price in millionths of money per hour times the part of the node in thousandths; by this, times
 microseconds, it becomes what `spent` counts: millionths of money times milliseconds, over an hour."""
@@ -28,7 +29,7 @@ def count(state: WorldState, entry: JobEntry, now_us: int) -> None:
     entry.spent = spent(entry, now_us)
     specs, roles = state.view.ledger.specs, entry.spec.roles
     entry.rate = sum(
-        specs[grant.node].price_micros * part(specs[grant.node], grant, roles[grant.role].demand)
+        specs[grant.node].price_micros * part(specs[grant.node], grant, roles[grant.role].demand) * WHOLE // MILLION
         for grant in entry.held.values()
     )
     entry.rate_since_us = now_us
@@ -49,14 +50,14 @@ def used_up(entry: JobEntry, now_us: int) -> bool:
 
 
 def part(spec: NodeSpec, grant: Grant, demand: Demand) -> int:
-    """Return which part of a node a task pays for, in thousandths: that of its devices or CPUs, whichever is larger.
+    """Return which part of a node a task pays for, in millionths: that of its devices or CPUs, whichever is larger.
 
     All of it where neither can be told.
     """
     found = []
     if grant.devices and spec.gpus:
-        share = grant.share or (grant.gpu_memory * WHOLE // spec.gpu_memory if spec.gpu_memory else WHOLE)
-        found.append(len(grant.devices) * share // spec.gpus)
+        held, of = (grant.share, WHOLE) if grant.share else (grant.gpu_memory, spec.gpu_memory)
+        found.append(len(grant.devices) * held * MILLION // (of * spec.gpus) if of else MILLION)
     if demand.cpus and spec.cpus < PLENTY:
-        found.append(demand.cpus * WHOLE // spec.cpus)
-    return max(found, default=WHOLE)
+        found.append(demand.cpus * MILLION // spec.cpus)
+    return max(found, default=MILLION)
