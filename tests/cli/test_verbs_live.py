@@ -149,3 +149,22 @@ def test_a_booking_keeps_devices_survives_a_crash_and_is_cancelled(product: Prod
     assert product("booking", "cancel", "demo").code == faults.NOT_FOUND
     assert product("booking", "list").out == "no bookings\n"
     os.kill(product.json("status")["controller"]["pid"], 0)
+
+
+def test_settings_are_read_anew_while_it_runs(product: Product) -> None:
+    file = product.home / "clearway.yaml"
+    file.write_text("policy: throughput\nlog_size: 1MiB\nqueues: [{name: fresh, limit: {gpus: 1}}]\n")
+    told = document(product, "config", "reload")
+    assert told == {"in_force": ["queues", "limits", "policy"], "at_next_start": ["log_size"]}
+    queues = {row["name"]: row for row in product.json("queues")["queues"]}
+    assert queues["fresh"]["limit"] == {"gpus": 1}
+    before = product.json("status")["policy"]
+    file.write_text("policy: quick\n")
+    said = product("config", "reload")
+    assert said.code == faults.BAD_INPUT
+    assert "quick" in said.err
+    assert product.json("status")["policy"] == before
+    file.write_text("queues: [{name: fresh, limit: {gpus: 2}}]\n")
+    assert "in force" in product("config", "reload").out
+    assert product.json("status")["policy"] != before
+    file.unlink()

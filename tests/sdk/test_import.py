@@ -33,8 +33,8 @@ def test_the_public_surface_is_this() -> None:
     public = [name for name in vars(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
         "advise", "at", "book", "bookings", "cancel", "cancel_booking", "change_queue", "connect", "drain", "events",
-        "hold", "job", "jobs", "logs", "nodes", "outlook", "queues", "release", "requeue", "resume", "set", "set_queue",
-        "shutdown", "status", "submit", "suspend", "wait", "why",
+        "hold", "job", "jobs", "logs", "nodes", "outlook", "queues", "release", "reload", "requeue", "resume", "set",
+        "set_queue", "shutdown", "status", "submit", "suspend", "wait", "why",
     ]  # fmt: skip
     handle = [name for name in vars(clearway.sdk.Job) if not name.startswith("_")]
     assert sorted(handle) == ["cancel", "logs", "row", "state", "submit", "wait", "why"]

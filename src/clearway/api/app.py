@@ -10,6 +10,7 @@ from clearway import __version__
 from clearway.api import (
     bookings,
     code,
+    config,
     flows,
     jobs,
     logs,
@@ -46,6 +47,6 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.follower = Follower(desk.journal)
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
-    for room in (machines, queues, bookings, code, flows, schedules, searches, jobs, outlooks, verbs, logs):
+    for room in (machines, config, queues, bookings, code, flows, schedules, searches, jobs, outlooks, verbs, logs):
         app.include_router(room.router, prefix=PREFIX)
     return Access(app, token)

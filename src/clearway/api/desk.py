@@ -38,7 +38,8 @@ class Desk:
 
     `log_path` tells where a task's stdout or stderr lies; `login` is the user whose controller it is; `about` who
     serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for; `stop`
-    ends the process; `stopping` is set when that has begun.
+    ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
+    ask so that they hold, and what to call when that is answered.
     """
 
     controller: Controller
@@ -49,6 +50,8 @@ class Desk:
     about: dict[str, Any]
     enforced: dict[str, str]
     stop: Callable[[], None]
+    reread: Callable[[], Settings]
+    again: Callable[[Settings], tuple[list[Ask], Callable[[], None]]]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property

@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from clearway.model.errors import ClearwayError, InputError, StoreError
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from clearway.compose.assemble import Assembled
     from clearway.config.settings import Settings
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 return EXIT_TAKEN
             settings = load_settings(home, given.options)
             _write_log(home, settings.log_size)
-            return _run(settings)
+            return _run(settings, partial(load_settings, home, given.options))
     except (ClearwayError, OSError) as error:
         print(f"clearway: {error}", file=sys.stderr)  # noqa: T201  what whoever starts it shows
         return _exit_code(error)
@@ -90,7 +91,7 @@ def _write_log(home: Path, size: int) -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
-def _run(settings: Settings) -> int:
+def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
     from clearway.api.server import loopback_socket, unix_socket  # noqa: PLC0415  a taken home answers before this loads
     from clearway.compose.assemble import assemble  # noqa: PLC0415
 
@@ -104,7 +105,7 @@ def _run(settings: Settings) -> int:
         parts.controller.start()
         held.callback(_stop_loop, parts)
         parts.remember()
-        asyncio.run(_serve(settings, parts, listeners, ended))
+        asyncio.run(_serve(settings, reread, parts, listeners, ended))
     if ended.failure is not None:
         LOG.critical("the deciding loop failed", exc_info=ended.failure)
         return EXIT_LOOP_FAILED
@@ -133,7 +134,9 @@ class _Ended:
             self.stop()
 
 
-async def _serve(settings: Settings, parts: Assembled, listeners: list[socket.socket], ended: _Ended) -> None:
+async def _serve(
+    settings: Settings, reread: Callable[[], Settings], parts: Assembled, listeners: list[socket.socket], ended: _Ended
+) -> None:
     from clearway.api.access import read_token  # noqa: PLC0415
     from clearway.api.app import build_app  # noqa: PLC0415
     from clearway.api.desk import Desk  # noqa: PLC0415
@@ -147,7 +150,7 @@ async def _serve(settings: Settings, parts: Assembled, listeners: list[socket.so
 
     desk = Desk(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running),
-        parts.engine.enforced(), stop=stop,
+        parts.engine.enforced(), stop=stop, reread=reread, again=parts.again,
     )  # fmt: skip
     token = read_token(settings.home / "token") if settings.listen else ""
     server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running))

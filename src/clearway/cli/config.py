@@ -1,4 +1,4 @@
-"""`clearway config show` and `check`."""
+"""`clearway config show`, `check` and `reload`."""
 
 from __future__ import annotations
 
@@ -106,5 +106,22 @@ def _check(shell: Shell, file: Path | None) -> None:
         shell.line(f"{path}: {len(raw)} settings, all right" if raw else f"{path}: no settings; the defaults hold")
 
 
+@command("reload")
+def _reload(shell: Shell) -> None:
+    """Have the running controller read clearway.yaml anew.
+
+    Its queues, limits and policy hold at once; what the file no longer names stays as it is. Where the file is wrong
+    nothing changes. Other settings hold from the next start on, and are named where they have changed.
+    """
+    row = shell.client().reload()
+    if shell.as_json:
+        shell.document(row)
+        return
+    shell.line("queues, limits and policy of the settings are in force")
+    if row["at_next_start"]:
+        shell.line(f"from the next start on: {', '.join(row['at_next_start'])}")
+
+
+config_command.add_command(_reload)
 config_command.add_command(_show)
 config_command.add_command(_check)

@@ -42,6 +42,14 @@ class Assembled(NamedTuple):
     remember: Callable[[], None]
     """To be called once the controller has taken over: its settings are in the journal then."""
 
+    def again(self, settings: Settings) -> tuple[list[Ask], Callable[[], None]]:
+        """Return what to ask so that other queues, limits and policy hold, and what to call when that is answered.
+
+        Raises InputError for a policy that names no rule.
+        """
+        policy = policy_of(settings)
+        return _first_asks(settings, policy), partial(self.journal.remember, SETTINGS, _mark(settings, policy))
+
     def close(self) -> None:
         """Give journal and engine up, after the controller has ended. Tasks go on."""
         self.engine.close()

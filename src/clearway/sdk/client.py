@@ -130,6 +130,10 @@ class Client:
 
         return self._list(self._transport.call("POST", "advice", body=encode_jobs(jobs)), "jobs")
 
+    def reload(self) -> Row:
+        """Have the controller read its settings anew: `in_force` those that hold now, `at_next_start` others."""
+        return self._post("config", "reload")
+
     def cancel(self, ref: str) -> Row:
         """End a job. Returns it as it is then; its processes may need their time to stop."""
         return self._post("jobs", ref, "cancel")

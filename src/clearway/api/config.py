@@ -1,0 +1,38 @@
+"""The route by which a running controller reads its settings anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Response
+from starlette.concurrency import run_in_threadpool
+
+from clearway.api.desk import TheDesk, answer
+from clearway.config.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from clearway.config.settings import Settings
+
+LIVE = ("queues", "limits", "policy")
+"""Settings that hold at once when they are read anew; the others hold from the next start on."""
+
+router = APIRouter()
+
+
+@router.post("/config/reload")
+async def reload(desk: TheDesk) -> Response:
+    """Read clearway.yaml anew: its queues, limits and policy hold from now on; nothing is done where it is wrong.
+
+    What the file no longer names stays as it is. `at_next_start` are other settings that are not as at the start.
+    """
+    settings = await run_in_threadpool(desk.reread)
+    asks, done = desk.again(settings)
+    for ask in asks:
+        await desk.ask(ask)
+    await run_in_threadpool(done)
+    return answer({"in_force": list(LIVE), "at_next_start": _others(desk.settings, settings)})
+
+
+def _others(began_with: Settings, now: Settings) -> list[str]:
+    fields = {name: name if hasattr(now, name) else f"{name}_us" for name in SETTINGS if name not in LIVE}
+    return [name for name, field in fields.items() if getattr(began_with, field) != getattr(now, field)]
