@@ -32,9 +32,11 @@ def test_the_public_surface_is_this() -> None:
     assert sorted(clearway.sdk.__all__) == ["Client", "Job", "connect", "submit"]
     public = [name for name in vars(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
-        "advise", "at", "book", "bookings", "cancel", "cancel_booking", "change_queue", "connect", "drain", "events",
-        "hold", "job", "jobs", "logs", "nodes", "outlook", "queues", "release", "reload", "requeue", "resume", "set",
-        "set_queue", "shutdown", "status", "submit", "suspend", "wait", "why",
+        "advise", "at", "book", "bookings", "cancel", "cancel_booking", "cancel_flow", "cancel_search", "change_queue",
+        "connect", "drain", "events", "flow", "flows", "hold", "job", "jobs", "logs", "nodes", "outlook",
+        "pause_schedule", "queues", "release", "reload", "remove_schedule", "requeue", "resume", "resume_schedule",
+        "retry_flow", "run_flow", "run_search", "schedules", "search", "searches", "set", "set_queue", "set_schedule",
+        "shutdown", "status", "submit", "suspend", "wait", "why",
     ]  # fmt: skip
     handle = [name for name in vars(clearway.sdk.Job) if not name.startswith("_")]
     assert sorted(handle) == ["cancel", "logs", "row", "state", "submit", "wait", "why"]
