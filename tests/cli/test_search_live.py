@@ -25,8 +25,8 @@ def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
     made.stop()
 
 
-def completed(product: Product, many: int) -> bool:
-    return bool(product.json("search", "show", "often")["completed"] >= many)
+def completed(product: Product, name: str, many: int) -> bool:
+    return bool(product.json("search", "show", name)["completed"] >= many)
 
 
 def test_the_best_trial_is_found_and_shown(product: Product) -> None:
@@ -54,7 +54,7 @@ def test_exactly_as_many_trials_as_are_wanted_over_kills(product: Product, tmp_p
     text = f"{{name: often, trials: 12, parallel: 3, space: {{x: {{from: 1, to: 50}}}}, job: {{run: '{run}'}}}}"
     assert product("search", "run", "-", stdin=text).code == 0
     for many in (2, 5, 9):
-        until(partial(completed, product, many), f"{many} are over")
+        until(partial(completed, product, "often", many), f"{many} are over")
         kill(product.json("status")["controller"]["pid"])
         assert product.starting("up", "--detach").code == 0
     until(lambda: product.json("search", "show", "often")["state"] == "succeeded", "it is over")
@@ -63,6 +63,25 @@ def test_exactly_as_many_trials_as_are_wanted_over_kills(product: Product, tmp_p
     assert (found["completed"], len(points), len(set(points)), found["best"]) == (12, 12, 12, None)
     assert len((tmp_path / "ran").read_text().split()) == 12
     assert product("search", "run", "-", "--wait", stdin=text).code == 0  # once it is over, the name is free again
+
+
+@pytest.mark.parametrize("sampler", ["tpe", "cmaes"])
+def test_a_sampler_that_learns_gets_every_trial_once_over_kills(product: Product, sampler: str) -> None:
+    run = "sleep 0.1; echo $((CLEARWAY_POINT_x * CLEARWAY_POINT_x + CLEARWAY_POINT_y * CLEARWAY_POINT_y))"
+    space = "{x: {from: -9, to: 9}, y: {from: -9, to: 9}}"
+    words = f"name: {sampler}, trials: 14, parallel: 2, sampler: {sampler}, space: {space}"
+    text = f"{{{words}, job: {{run: '{run} > $CLEARWAY_RESULT'}}}}"
+    assert product("search", "run", "-", stdin=text).code == 0
+    for many in (1, 6):
+        until(partial(completed, product, sampler, many), f"{many} are over")
+        kill(product.json("status")["controller"]["pid"])
+        assert product.starting("up", "--detach").code == 0
+    until(lambda: product.json("search", "show", sampler)["state"] != "running", "it is over")
+    found = product.json("search", "show", sampler)
+    assert (found["state"], found["completed"], len(found["trials"])) == ("succeeded", 14, 14)
+    for trial in found["trials"]:
+        assert trial["value"] == trial["point"]["x"] ** 2 + trial["point"]["y"] ** 2
+    assert found["best"]["value"] == min(trial["value"] for trial in found["trials"])
 
 
 def test_cancel_stops_what_runs(product: Product) -> None:

@@ -14,6 +14,7 @@ from clearway.flow.search_words import read_search
 from clearway.model.errors import InputError, NotYetError
 from clearway.model.ids import JobId
 from clearway.model.states import State
+from clearway.sim.search_words import read_entry
 
 
 def search(**words: Any) -> SearchTrack:
@@ -84,6 +85,6 @@ def test_what_is_refused(words: dict[str, Any], field: str) -> None:
     assert caught.value.field == field
 
 
-def test_samplers_that_come_later() -> None:
-    with pytest.raises(NotYetError):
-        search(sampler="tpe")
+def test_a_scenario_has_no_samplers_that_learn() -> None:
+    with pytest.raises(NotYetError, match="sampler"):
+        read_entry({"name": "X", "trials": 5, "space": {"x": [1, 2]}, "job": {}, "sampler": "tpe"}, lambda _: {})

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 OWN = {"clearway", *CODE_FOLDERS}
 PUBLISHED_SUITES = PACKAGE / "testing"
 """Suites that others run under pytest: who runs tests has it."""
+LEARNS = PACKAGE / "learn"
+"""Loaded only where its extra is installed."""
 
 
 def asked_for(*extras: str) -> set[str]:
@@ -52,8 +54,10 @@ def missing(paths: Iterable[Path], asked: set[str]) -> list[str]:
 
 def test_the_package_asks_for_what_it_imports() -> None:
     paths = [p for p in python_files() if p.is_relative_to(PACKAGE)]
-    assert missing([p for p in paths if not p.is_relative_to(PUBLISHED_SUITES)], asked_for()) == []
-    assert missing(paths, asked_for("dev")) == []
+    apart = (PUBLISHED_SUITES, LEARNS)
+    assert missing([p for p in paths if not any(map(p.is_relative_to, apart))], asked_for()) == []
+    assert missing([p for p in paths if p.is_relative_to(LEARNS)], asked_for("search")) == []
+    assert missing([p for p in paths if p.is_relative_to(PUBLISHED_SUITES)], asked_for("dev")) == []
 
 
 def test_so_do_examples_and_tests() -> None:

@@ -44,7 +44,7 @@ KEPT = {
 }
 """What a snapshot keeps of these, by attribute."""
 WORKED_OUT = {
-    World: {"step_records", "step_actions", "step_supply", "unsaid"},
+    World: {"step_records", "step_actions", "step_supply", "step_draws", "unsaid"},
     Asked: {"_seen"},
     Copies: set(),
     Memory: {"half_life_us", "now_us", "_told"},
@@ -143,7 +143,7 @@ def test_every_attribute_is_kept_or_worked_out_anew() -> None:
     assert vars(state.flows.searches).keys() == {"tracks", "stirred"} | {"_of_job"}
     assert set(Trial.__slots__) == set(TrialKept.__struct_fields__) | {"number"}
     spec = SearchSpec("X", 1, JobSpec("X"), (Dimension("x", ("1",)),))
-    worked_out = {"points", "live", "used", "completed", "failed"}
+    worked_out = {"points", "live", "used", "completed", "failed", "asked"}
     assert vars(SearchTrack(spec)).keys() == set(SearchKept.__struct_fields__) | worked_out
     for what, kept in KEPT.items():
         made = what(1, 1) if what is Memory else what()

@@ -174,6 +174,10 @@ SENTENCES: list[tuple[Reason, str]] = [
         "every point of the space was tried (6): 5 of 10 trials completed",
     ),
     (
+        because(Code.NO_POINT, error="ValueError: no"),
+        "its sampler found no point: ValueError: no",
+    ),
+    (
         because(Code.TRIALS_FAILED, failed=11, max_failed=10),
         "11 trials failed, more than it allows (max_failed 10)",
     ),

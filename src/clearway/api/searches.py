@@ -12,6 +12,7 @@ from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.entry import queue_defaults
 from clearway.flow.json_text import value_of
+from clearway.flow.search import DRAWN
 from clearway.flow.search_words import read_search
 from clearway.model.asks import CancelSearch, LookSearches, SubmitSearch
 from clearway.model.errors import InputError, NotFoundError
@@ -38,6 +39,9 @@ def _read(desk: Desk, raw: object) -> SearchSpec:
     queue = job.get("queue") if isinstance(job, dict) else None
     own = {"user": desk.login, "workdir": str(Path.home())}
     spec = read_search(raw, {**own, **queue_defaults(desk.board.queues, queue)})
+    if spec.sampler in DRAWN and not desk.controller.points.can_draw:
+        rule = "random or grid; this one needs the extra: pip install 'clearway[search]'"
+        raise InputError("sampler", spec.sampler, rule, f"search {spec.name}")
     if not spec.job.run:
         raise InputError("run", None, "a trial has a command to run", f"search {spec.name}")
     if not spec.job.workdir.startswith("/"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from clearway.control import Anchor, Board, Controller, SystemClock, last_moment
 from clearway.engines.local.engine import LocalEngine
 from clearway.engines.local.inventory import discover
 from clearway.engines.local.paths import log_path
+from clearway.learn.optuna_sampler import OptunaSampler
 from clearway.loop.world import World
 from clearway.model.asks import SetLimit, SetPolicy, SetQueue
 from clearway.model.errors import InputError
@@ -68,7 +70,7 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         board = Board(settings.kept_finished)
         controller = Controller(
             World(policy), clock, engine, journal, board=board, first=() if known else first,
-            upkeep=upkeep_of(settings, journal), on_end=on_end,
+            upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(),
         )  # fmt: skip
         journal.on_deposed = controller.stop
     except BaseException:
@@ -94,6 +96,11 @@ def _clock(journal: SqlJournal) -> SystemClock:
     clock = SystemClock(None if kept is None else Anchor.read(kept), last_moment_us(journal))
     journal.remember(CLOCK, clock.anchor.text())
     return clock
+
+
+def _sampler() -> OptunaSampler | None:
+    """Return what finds the points of `tpe` and `cmaes`, None without the extra `search`."""
+    return OptunaSampler() if find_spec("optuna") and find_spec("cmaes") else None
 
 
 def _first_asks(settings: Settings, policy: PolicySpec) -> list[Ask]:

@@ -27,6 +27,7 @@ import msgspec
 from clearway.control import snapshots
 from clearway.control.board import Board
 from clearway.control.inbox import Inbox, answer
+from clearway.control.points import Points
 from clearway.control.teller import RETRY_S, Teller
 from clearway.control.upkeep import Upkeep
 from clearway.model.asks import Ask, ControllerUp
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from clearway.ports.clock import Clock
     from clearway.ports.engine import Engine, Report
     from clearway.ports.journal import Journal
+    from clearway.ports.sampler import Sampler
 
 LOG = logging.getLogger("clearway.control")
 MICROS = 1_000_000
@@ -94,11 +96,13 @@ class Controller:
         first: Sequence[Ask] = (),
         upkeep: Upkeep | None = None,
         on_end: Callable[[BaseException | None], None] | None = None,
+        sampler: Sampler | None = None,
     ) -> None:
         self.world, self.board = world, board or Board()
         self._clock, self._engine, self._journal = clock, engine, journal
         self._teller = Teller(engine)
         self._upkeep = upkeep or Upkeep(journal)
+        self.points = Points(sampler, self.ask)
         self._first = tuple(first)
         self._on_end = on_end
         self._inbox = Inbox(self._wake)
@@ -233,6 +237,7 @@ class Controller:
         self._be_free()
         self.board.fold(owed.step.records)
         self._teller.tell(owed.step.actions, [i.task for i in owed.inputs if isinstance(i, TaskIsGone)])
+        self.points.want(owed.step.draws)
         self._answer(owed.step.answers)
         self._upkeep.look(self.world, self.board)
         return True

@@ -11,6 +11,7 @@ from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.flow.json_text import text_of, value_of
+from clearway.model.actions import Draw
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import State
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from clearway.model.ids import JobId
 
 SAMPLERS = ("random", "grid")
+DRAWN = ("tpe", "cmaes")
+"""Samplers that learn from earlier trials: they stand outside, and their points come back as what people ask."""
 UNCOUNTED = -1
 """The place of a point in a space that cannot be counted."""
 _MASK = (1 << 64) - 1
@@ -44,13 +47,19 @@ class Trial:
 
 
 class SearchTrack:
-    """One search, changed only by applying records."""
+    """One search, changed only by applying records.
+
+    `order`: numbers of trials as they entered, and minus these as they ended. `asked`: the trial for which a point was
+    asked for; that is no part of what is so, and is asked again by a new controller.
+    """
 
     def __init__(self, spec: SearchSpec) -> None:
         """Begin without trials."""
         self.spec, self.points = spec, count(spec)
         self.trials: list[Trial] = []
         self.live: dict[JobId, Trial] = {}
+        self.order: list[int] = []
+        self.asked = 0
         self.used: set[int] = set()
         self.completed = self.failed = 0
         self.stopping: Reason | None = None
@@ -62,6 +71,7 @@ class SearchTrack:
         trial = Trial(len(self.trials) + 1, job, point, place)
         self.trials.append(trial)
         self.live[job] = trial
+        self.order.append(trial.number)
         if place != UNCOUNTED:
             self.used.add(place)
         return trial
@@ -71,6 +81,7 @@ class SearchTrack:
         if state is not None and job in self.live:
             trial = self.live.pop(job)
             trial.state = state
+            self.order.append(-trial.number)
             self.completed += state == State.SUCCEEDED
             self.failed += state != State.SUCCEEDED
             if state == State.SUCCEEDED:
@@ -102,7 +113,7 @@ class SearchTrack:
         if self.live or self.wants_more():
             return None
         if self.stopping is not None:
-            return State.CANCELLED, self.stopping
+            return (State.FAILED if self.stopping.code == Code.NO_POINT else State.CANCELLED), self.stopping
         if self.completed >= self.spec.trials:
             return State.SUCCEEDED, None
         if self.too_many_failed:
@@ -129,13 +140,30 @@ def _size(dimension: Dimension) -> int:
     return len(dimension.values) if dimension.values else int(dimension.high) - int(dimension.low) + 1
 
 
+def draw_of(track: SearchTrack) -> Draw:
+    """Return what has the next point found by one who learns from the trials before."""
+    points, values = tuple(t.point for t in track.trials), tuple(t.value for t in track.trials)
+    return Draw(track.spec, len(track.trials) + 1, points, values, tuple(track.order))
+
+
+def mixed(*numbers: int) -> int:
+    """Return 64 well-mixed bits of some numbers (splitmix64; Steele, Lea, Flood 2014), the same on every machine."""
+    state = 0
+    for number in numbers:
+        state = (state + number + 0x9E3779B97F4A7C15) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        state ^= state >> 31
+    return state
+
+
 def next_point(track: SearchTrack) -> Point:
     """Return where the next trial is. The space must not be exhausted."""
     spec, number = track.spec, len(track.trials) + 1
     if track.points is None:
-        drawn = {d.name: _drawn(d, _mixed(spec.seed, number, i)) for i, d in enumerate(spec.space)}
+        drawn = {d.name: _drawn(d, mixed(spec.seed, number, i)) for i, d in enumerate(spec.space)}
         return Point(text_of("point", drawn), UNCOUNTED)
-    place = number - 1 if spec.sampler == "grid" else _mixed(spec.seed, number) % track.points
+    place = number - 1 if spec.sampler == "grid" else mixed(spec.seed, number) % track.points
     while place in track.used:
         place = (place + 1) % track.points
     return Point(_text(spec, place), place)
@@ -155,14 +183,3 @@ def _drawn(dimension: Dimension, bits: int) -> Any:  # noqa: ANN401  whatever JS
         return low + (high - low) * ((bits >> 11) / (1 << 53))
     i = bits % _size(dimension)
     return value_of(dimension.values[i]) if dimension.values else int(dimension.low) + i
-
-
-def _mixed(*numbers: int) -> int:
-    """Return 64 well-mixed bits of some numbers (splitmix64; Steele, Lea, Flood 2014), the same on every machine."""
-    state = 0
-    for number in numbers:
-        state = (state + number + 0x9E3779B97F4A7C15) & _MASK
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
-        state ^= state >> 31
-    return state

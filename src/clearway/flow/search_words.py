@@ -5,24 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clearway.flow.json_text import text_of
-from clearway.flow.search import SAMPLERS, count
+from clearway.flow.search import DRAWN, SAMPLERS, count
 from clearway.model import values as v
-from clearway.model.errors import InputError, NotYetError
+from clearway.model.errors import InputError
 from clearway.model.flow import Dimension, SearchSpec
 from clearway.model.words import Word, named, read_job, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SAMPLERS_LATER = ("tpe", "cmaes")
+CMAES_RANGES = 2  # it learns how dimensions go together
 MOST = 2**53
 """Bounds of whole numbers: exact in JSON."""
 
 
 def _sampler(field: str, value: object) -> str:
-    if value in SAMPLERS_LATER:
-        raise NotYetError.of(field, value)
-    return v.choice(field, value, SAMPLERS)
+    return v.choice(field, value, (*SAMPLERS, *DRAWN))
 
 
 def _direction(field: str, value: object) -> str:
@@ -71,7 +69,7 @@ SEARCH_WORDS: dict[str, Word] = {
     "trials": Word(_at_least_one, "number", "completed trials that are wanted"),
     "parallel": Word(_at_least_one, "number", "trials at the same time"),
     "space": Word(_space, "nested", "the values to try, by name: a list, or {from: .., to: ..}"),
-    "sampler": Word(_sampler, "text", "how points are picked: " + ", ".join(SAMPLERS)),
+    "sampler": Word(_sampler, "text", "how points are picked: " + ", ".join((*SAMPLERS, *DRAWN))),
     "seed": Word(_seed, "number", "the same seed draws the same points"),
     "max_failed": Word(v.count, "number", "trials that may end without success (default: as many as `trials`)"),
     "metric": Word(v.name, "text", "the number in a trial's result that says what it is worth (default: the result)"),
@@ -102,4 +100,6 @@ def read_search(
     )  # fmt: skip
     if spec.sampler == "grid" and count(spec) is None:
         raise InputError("sampler", "grid", "a space of lists and whole numbers", place)
+    if spec.sampler == "cmaes" and sum(not d.values for d in spec.space) < CMAES_RANGES:
+        raise InputError("sampler", "cmaes", "a space with at least two ranges {from: .., to: ..}", place)
     return spec

@@ -32,8 +32,6 @@ def answer(world: World, ask: Ask) -> object:
             return _submit(world, ask.specs)
         case asks.Refuse():
             world.emit(ev.Refused(world.now_us, _next(world), ask.name, ask.reason))
-        case asks.SubmitFlow() | asks.LookFlows():
-            return flows.submit(world, ask.spec) if isinstance(ask, asks.SubmitFlow) else flows.look(world)
         case asks.SetQueue():
             _set_queue(world, ask)
         case asks.Look() | asks.Weigh():
@@ -50,11 +48,14 @@ def answer(world: World, ask: Ask) -> object:
         case asks.ControllerUp():
             raise NotFoundError("ControllerUp is taken by the world itself")
         case (
-            asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
+            asks.SubmitFlow() | asks.LookFlows() | asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
             | asks.LookSchedules() | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
-            | asks.SubmitSearch() | asks.CancelSearch() | asks.LookSearches()
         ):  # fmt: skip
             return _of_flow(world, ask)
+        case (
+            asks.SubmitSearch() | asks.CancelSearch() | asks.LookSearches() | asks.EnterTrial() | asks.FailSearch()
+        ):  # fmt: skip
+            return _of_search(world, ask)
         case _:
             _of_job(world, ask)
     return None
@@ -68,19 +69,19 @@ def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
 
 
 _OfFlow = (
-    asks.CancelFlow | asks.RerunFlow | asks.Rerun
+    asks.SubmitFlow | asks.LookFlows | asks.CancelFlow | asks.RerunFlow | asks.Rerun
     | asks.LookSchedules | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
-    | asks.SubmitSearch | asks.CancelSearch | asks.LookSearches
 )  # fmt: skip
+_OfSearch = asks.SubmitSearch | asks.CancelSearch | asks.LookSearches | asks.EnterTrial | asks.FailSearch
 _OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | asks.Requeue | asks.Change
 
 
 def _of_flow(world: World, ask: _OfFlow) -> object:
     match ask:
+        case asks.SubmitFlow() | asks.LookFlows():
+            return flows.submit(world, ask.spec) if isinstance(ask, asks.SubmitFlow) else flows.look(world)
         case asks.LookSchedules():
             return schedules.look(world)
-        case asks.LookSearches():
-            return searches.look(world)
         case asks.CancelFlow():
             flows.cancel(world, ask)
         case asks.RerunFlow():
@@ -95,10 +96,21 @@ def _of_flow(world: World, ask: _OfFlow) -> object:
             schedules.pause(world, ask)
         case asks.RemoveSchedule():
             schedules.remove(world, ask)
+    return None
+
+
+def _of_search(world: World, ask: _OfSearch) -> object:
+    match ask:
+        case asks.LookSearches():
+            return searches.look(world)
         case asks.SubmitSearch():
             searches.submit(world, ask)
         case asks.CancelSearch():
             searches.cancel(world, ask)
+        case asks.EnterTrial():
+            searches.enter(world, ask)
+        case asks.FailSearch():
+            searches.fail(world, ask)
     return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.flow.json_text import text_of, value_of
-from clearway.flow.search import next_point
+from clearway.flow.search import DRAWN, UNCOUNTED, Point, draw_of, next_point
 from clearway.loop import endings, flows
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from clearway.flow.search import SearchTrack
     from clearway.loop.world import World
     from clearway.model import asks
+    from clearway.model.flow import SearchSpec
+    from clearway.model.reasons import Reason
 
 
 def submit(world: World, ask: asks.SubmitSearch) -> None:
@@ -40,10 +42,45 @@ def cancel(world: World, ask: asks.CancelSearch) -> None:
         raise NotFoundError(f"there is no search {ask.name!r}")
     if track.state is not None or track.stopping is not None:
         return
-    cause = because(Code.CANCELLED, by=ask.by)
-    world.emit(fe.SearchStopping(world.now_us, ask.name, cause))
+    _stop(world, track, because(Code.CANCELLED, by=ask.by))
+
+
+def enter(world: World, ask: asks.EnterTrial) -> None:
+    """Have a trial enter at a point that a sampler found, if it is still wanted."""
+    track = _asking(world, ask.search)
+    if track is None or not track.wants_more() or ask.number != len(track.trials) + 1:
+        raise ConflictError(f"trial {ask.number} of search {ask.search.name!r} is not wanted any more")
+    _enter(world, track, Point(ask.point, UNCOUNTED))
+    world.state.flows.searches.stirred[ask.search.name] = None
+
+
+def _asking(world: World, spec: SearchSpec) -> SearchTrack | None:
+    """Return the search of these words that runs and is not being stopped."""
+    track = world.state.flows.searches.tracks.get(spec.name)
+    there = track is not None and track.spec == spec and track.state is None and track.stopping is None
+    return track if there else None
+
+
+def fail(world: World, ask: asks.FailSearch) -> None:
+    """End a search for which no point can be found, with all its trials."""
+    track = _asking(world, ask.search)
+    if track is not None:
+        _stop(world, track, because(Code.NO_POINT, error=ask.error))
+
+
+def _stop(world: World, track: SearchTrack, cause: Reason) -> None:
+    world.emit(fe.SearchStopping(world.now_us, track.spec.name, cause))
     for job in sorted(track.live):
         endings.cancel(world, world.jobs[job], cause)
+
+
+def ask_again(world: World) -> None:
+    """Have every point asked for anew: whoever was asked may be gone."""
+    searches = world.state.flows.searches
+    for track in searches.tracks.values():
+        track.asked = 0
+        if track.state is None:
+            searches.stirred[track.spec.name] = None
 
 
 def look(world: World) -> tuple[SearchView, ...]:
@@ -71,7 +108,10 @@ def go_on(world: World) -> None:
         del searches.stirred[name]
         track = searches.tracks[name]
         while track.state is None and track.wants_more():
-            _enter(world, track)
+            if track.spec.sampler in DRAWN:
+                _ask(world, track)
+                break
+            _enter(world, track, next_point(track))
         found = None if track.state is not None else track.came_to()
         if found is not None:
             world.emit(fe.SearchEnded(world.now_us, name, *found))
@@ -84,8 +124,15 @@ def _named(point: str) -> Iterator[tuple[str, str]]:
             yield f"CLEARWAY_POINT_{name}", value if isinstance(value, str) else text_of(name, value)
 
 
-def _enter(world: World, track: SearchTrack) -> None:
-    spec, job, point = track.spec, JobId(world.state.next_job), next_point(track)
+def _ask(world: World, track: SearchTrack) -> None:
+    """Have the next point found, once."""
+    if track.asked <= len(track.trials):
+        track.asked = len(track.trials) + 1
+        world.step_draws.append(draw_of(track))
+
+
+def _enter(world: World, track: SearchTrack, point: Point) -> None:
+    spec, job = track.spec, JobId(world.state.next_job)
     number = len(track.trials) + 1
     entered = replace(
         spec.job, name=f"{spec.name}.{number}", input=point.text, env=(*spec.job.env, *_named(point.text))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from clearway.core.ledger import Ledger
     from clearway.core.trace import Trace
     from clearway.loop.entry import JobEntry
-    from clearway.model.actions import Action, Supply
+    from clearway.model.actions import Action, Draw, Supply
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, QueueSpec
     from clearway.model.ids import JobId
@@ -50,7 +50,7 @@ MOST_CYCLES = 4  # where a promise or the order moved, those whom that held back
 class Step(NamedTuple):
     """What followed from one step: what to journal, then what to tell the engine, and when to step again.
 
-    `supply` is for the provider of machines, where there is one.
+    `supply` is for the provider of machines, where there is one; `draws` for the sampler of points.
     """
 
     records: list[Record]
@@ -58,6 +58,7 @@ class Step(NamedTuple):
     answers: list[object]
     next_us: int | None
     supply: Sequence[Supply] = ()
+    draws: Sequence[Draw] = ()
 
 
 class World:
@@ -69,6 +70,7 @@ class World:
         self.step_records: list[Record] = []
         self.step_actions: list[Action] = []
         self.step_supply: list[Supply] = []
+        self.step_draws: list[Draw] = []
         self.now_us = 0
         self.victim_us = 0
         self.unsaid: list[ev.Planned] = []
@@ -170,7 +172,7 @@ class World:
             raise LedgerError(f"the clock went back from {self.now_us} to {now_us}")
         self.now_us = now_us
         self.state.view.reach(now_us)
-        self.step_records, self.step_actions, self.step_supply = [], [], []
+        self.step_records, self.step_actions, self.step_supply, self.step_draws = [], [], [], []
         answers: list[object] = [None] * len(inputs)
         for i in _ends_first(inputs):
             answers[i] = self._take(inputs[i])
@@ -185,7 +187,7 @@ class World:
         if last_chances:
             self._go_on()
         next_us = self.state.timers.next_us()
-        return Step(self.step_records, self.step_actions, answers, next_us, self.step_supply)
+        return Step(self.step_records, self.step_actions, answers, next_us, self.step_supply, self.step_draws)
 
     def _take(self, one: Ask | Report | OrderFailed) -> object:
         try:
@@ -193,6 +195,7 @@ class World:
                 self.emit(ev.ControllerStarted(self.now_us))
                 self.step_actions += tell_again(self.state)
                 self.step_supply += machines.tell_again(self.state)
+                searches.ask_again(self)
                 return None
             if isinstance(one, OrderFailed):
                 machines.failed(self, one)

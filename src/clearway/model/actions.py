@@ -6,6 +6,7 @@ import msgspec
 
 from clearway.model.events import Grant, TaskRef
 from clearway.model.fleet import NodeSpec
+from clearway.model.flow import SearchSpec
 from clearway.model.job import JobSpec
 
 
@@ -51,6 +52,20 @@ class GiveBack(msgspec.Struct, frozen=True, tag=True):
     """Give a machine back, or take its order back if it is not there yet."""
 
     name: str
+
+
+class Draw(msgspec.Struct, frozen=True, tag=True):
+    """Find the point of trial `number` of a search. Telling it twice draws one point.
+
+    `points` and `values` are of the trials before, as JSON; a value is empty where a trial told none. `order` says in
+    which order they entered (their numbers) and ended (minus their numbers).
+    """
+
+    search: SearchSpec
+    number: int
+    points: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
 
 
 Supply = Order | GiveBack

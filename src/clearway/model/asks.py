@@ -87,6 +87,24 @@ class CancelSearch(msgspec.Struct, frozen=True):
     by: str = ""
 
 
+class EnterTrial(msgspec.Struct, frozen=True):
+    """Have trial `number` of a search enter at a point (JSON) that a sampler found. Answer: None.
+
+    ConflictError: it is not wanted any more. The search is told by its words: a later one of its name may differ.
+    """
+
+    search: SearchSpec
+    number: int
+    point: str
+
+
+class FailSearch(msgspec.Struct, frozen=True):
+    """End a search for which no point can be found; one that is over stays as it is. Answer: None."""
+
+    search: SearchSpec
+    error: str
+
+
 class LookFlows(msgspec.Struct, frozen=True):
     """Say how the workflows at hand stand. Answer: a tuple of FlowView, oldest first; nothing is recorded."""
 
@@ -307,5 +325,5 @@ Ask = (
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow
     | LookFlows | LookSchedules | LookSearches | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch
-    | CancelSearch
+    | CancelSearch | EnterTrial | FailSearch
 )  # fmt: skip

@@ -77,6 +77,7 @@ class Code(StrEnum):
     # why a search ended as it did
     EVERY_POINT = "every-point"
     TRIALS_FAILED = "trials-failed"
+    NO_POINT = "no-point"
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):

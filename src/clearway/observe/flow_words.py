@@ -74,6 +74,10 @@ def _trials_failed(f: Facts) -> str:
     return f"{f.number('failed')} trials failed, more than it allows (max_failed {f.number('max_failed')})"
 
 
+def _no_point(f: Facts) -> str:
+    return f"its sampler found no point: {f.name('error', 'it does not say why')}"
+
+
 SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.STEP_FAILED: _step_failed,
     Code.LOOP_LIMIT: _loop_limit,
@@ -89,4 +93,5 @@ SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.CLOCK_CHANGE: _clock_change,
     Code.EVERY_POINT: _every_point,
     Code.TRIALS_FAILED: _trials_failed,
+    Code.NO_POINT: _no_point,
 }

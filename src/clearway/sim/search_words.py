@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.flow.json_text import value_of
+from clearway.flow.search import DRAWN
 from clearway.flow.search_words import read_search
 from clearway.model import values as v
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, NotYetError
 from clearway.model.flow import SearchSpec
 from clearway.sim.batch import NAME_RULE, RESERVED
 from clearway.sim.truth import TRUTH_WORDS, Truth, read_truth
@@ -51,6 +52,8 @@ def read_entry(raw: object, defaults: Callable[[str], Mapping[str, object]]) -> 
     words = job if isinstance(job, dict) else {}
     queue = words.get("queue", "default")
     spec = read_search(raw, defaults(queue if isinstance(queue, str) else ""), EXTRA, _MORE)
+    if spec.sampler in DRAWN:
+        raise NotYetError.of("sampler", spec.sampler, f"search {spec.name}")  # a scenario says no values of trials
     if RESERVED & set(spec.name):
         raise InputError("name", spec.name, NAME_RULE, "searches")
     fails = raw.get("fails") or []

@@ -53,6 +53,7 @@ class SearchKept(msgspec.Struct, frozen=True, omit_defaults=True):
 
     spec: SearchSpec
     trials: tuple[TrialKept, ...] = ()
+    order: tuple[int, ...] = ()
     stopping: Reason | None = None
     state: State | None = None
     reason: Reason | None = None
@@ -91,7 +92,7 @@ def _schedule(track: ScheduleTrack) -> ScheduleKept:
 
 def _search(track: SearchTrack) -> SearchKept:
     trials = tuple(TrialKept(one.job, one.point, one.place, one.state, one.value) for one in track.trials)
-    return SearchKept(track.spec, trials, track.stopping, track.state, track.reason)
+    return SearchKept(track.spec, trials, tuple(track.order), track.stopping, track.state, track.reason)
 
 
 def restore_schedules(flows: Flows, kept: SchedulesKept) -> None:
@@ -121,5 +122,6 @@ def _search_again(kept: SearchKept) -> SearchTrack:
         trial = track.entered(one.job, one.point, one.place)
         track.job_is(one.job, one.state)
         trial.value = one.value
+    track.order = list(kept.order)
     track.stopping, track.state, track.reason = kept.stopping, kept.state, kept.reason
     return track
