@@ -35,6 +35,7 @@ def test_what_is_not_said_has_its_default() -> None:
         ({"name": "T", "boot": [10, "soon"]}, "boot"),
         ({"name": "T", "boot": True}, "boot"),
         ({"name": "T", "boot_timeout": 0}, "boot_timeout"),
+        ({"name": "T", "boot": 60, "boot_timeout": 60}, "boot_timeout"),
         ({"name": "T", "idle_timeout": float("nan")}, "idle_timeout"),
         ({"name": "T", "gpus": 2, "links": [[0, 5]]}, "links"),
     ],
@@ -50,3 +51,8 @@ def test_an_unknown_word_is_refused_with_the_nearest() -> None:
         read_type({"name": "T", "idle_timeuot": 3})
     with pytest.raises(UnknownWordError):
         read_type({"name": "T", "count": 3})
+
+
+def test_a_type_that_takes_long_is_given_twice_as_long() -> None:
+    assert read_type({"name": "T", "boot": "20m"}).kind.boot_timeout_us == 40 * 60 * 1_000_000
+    assert read_type({"name": "T", "boot": "1m"}).kind.boot_timeout_us == 15 * 60 * 1_000_000

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 
 class Fleet(NamedTuple):
-    """The machines that were ordered: all of them, those of each type on their way, and how many more may be."""
+    """The machines that were ordered: all of them; of each type those on their way and when they come; how many more.
+
+    One that is ordered now is there as late as its type says.
+    """
 
     machines: frozenset[NodeId]
-    booting: Mapping[str, Sequence[NodeId]]
+    booting: Mapping[str, Mapping[NodeId, int]]
     more: Mapping[str, int]
+    now_us: int
 
 
 class Books:
@@ -44,12 +48,17 @@ class Books:
         self._types = view.types
         self._classes: dict[ClassId, WaitClass] = {}
         self._slots: dict[str, list[int]] = {}
+        self._ready: dict[NodeId, int] = {}
         self._first_new = self.view.ledger.count
         for kind in kinds:
             first = self.view.ledger.count
             for node in range(first, first + min(max(fleet.more.get(kind.name, 0), 0), tasks)):
                 self.view.ledger.add_node(NodeId(node), kind.node)
-            self._slots[kind.name] = [*fleet.booting.get(kind.name, ()), *range(first, self.view.ledger.count)]
+            new = range(first, self.view.ledger.count)
+            coming = fleet.booting.get(kind.name, {})
+            self._slots[kind.name] = [*coming, *new]
+            self._ready.update(coming)
+            self._ready.update(dict.fromkeys(map(NodeId, new), fleet.now_us + kind.boot_us))
         self._shut = np.zeros(self.view.ledger.count, np.bool_)
         for slots in self._slots.values():
             self._shut[slots] = True
@@ -58,9 +67,12 @@ class Books:
         """Return how many of the next so many machines of a type are still to be ordered."""
         return sum(node >= self._first_new for node in self._slots[kind][:many])
 
-    def left(self, kind: str) -> int:
-        """Return how many more machines of a type may be opened."""
-        return len(self._slots[kind])
+    def left(self, kind: str, latest_us: int | None = None) -> int:
+        """Return how many more machines of a type may be opened, of those that are there by a moment."""
+        slots = self._slots[kind]
+        if latest_us is None:
+            return len(slots)
+        return next((at for at, node in enumerate(slots) if self._ready[NodeId(node)] > latest_us), len(slots))
 
     def shut(self, opened: Mapping[str, int] | None = None) -> NDArray[np.bool_]:
         """Return the nodes that nobody may use yet, without so many further ones of each type."""

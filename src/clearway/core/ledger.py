@@ -85,6 +85,7 @@ class Ledger:
         self.shelves = Shelves()
         self.asked = Asked()
         self.fragments = Fragments(self.asked)
+        self._row(GPUS)  # who looks at a fleet without nodes finds columns without rows
 
     # --- nodes ---------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from clearway.core.books import Books, Fleet
 from clearway.core.line import WaitClass
 from clearway.core.place import anywhere, place
+from clearway.core.profile import NEVER
 from clearway.model.ids import ClassId
 
 if TYPE_CHECKING:
@@ -77,6 +78,16 @@ def _apart(view: View, moving: Sequence[Waiting]) -> list[tuple[WaitClass, Waiti
     return found
 
 
+def _latest_us(waiting: Waiting) -> int | None:
+    """Return the moment after which a job does not start any more; None where there is none."""
+    spec, found = waiting.spec, []
+    if spec.start_deadline_us is not None and not waiting.attempt:
+        found.append(waiting.candidate.submitted_us + spec.start_deadline_us)
+    if spec.deadline_us is not None and spec.on_deadline == "stop":
+        found.append(spec.deadline_us)
+    return min(found, default=None)
+
+
 class _Plan:
     """One packing of the line. `first`: this type is taken wherever it will do, whatever it costs."""
 
@@ -115,7 +126,7 @@ class _Plan:
             return False
         held = self._try(cls, waiting, self.books.shut()) or self._on_new(cls, waiting)
         if held is None:
-            return False
+            return _latest_us(waiting) is not None  # those behind it may have more time
         for node in dict.fromkeys(one.grant.node for one in held):
             if node in self.fleet.machines:
                 self.counted.setdefault(node, []).append(waiting.job)
@@ -127,7 +138,13 @@ class _Plan:
         return True
 
     def _try(self, cls: WaitClass, waiting: Waiting, shut: NDArray[np.bool_]) -> list[Held] | None:
-        """Draft places for a job where that is not shut."""
+        """Draft places for a job where that is not shut, nor booked for others while it would run."""
+        now_us, booked = self.fleet.now_us, None
+        if self.view.bookings:
+            booked = self.view.bookings.shut(waiting.spec, now_us, min(now_us + waiting.estimate_us, NEVER))
+        if booked is not None:
+            shut = shut.copy()
+            shut[: len(booked)] |= booked
         return place(self.books.view, self.books.of(cls), waiting, self.books.draft, shut, anywhere)
 
     def _on_new(self, cls: WaitClass, waiting: Waiting) -> list[Held] | None:
@@ -135,7 +152,7 @@ class _Plan:
         opened = self._cheapest(cls, waiting) or self._together(cls, waiting)
         if opened is None:
             kind_name = self.books.could(cls)
-            if kind_name is not None:
+            if kind_name is not None and self.books.left(kind_name) == self.books.left(kind_name, _latest_us(waiting)):
                 self.short[cls.id] = kind_name
             return None
         held = self._try(cls, waiting, self.books.shut(opened))
@@ -166,7 +183,7 @@ class _Plan:
         """Return how many machines of each type hold a job that no type alone holds; the dearest are spared first."""
         if len(self.kinds) < 2:  # noqa: PLR2004 - one type is no mix
             return None
-        opened = {kind.name: self.books.left(kind.name) for kind in self.kinds}
+        opened = {kind.name: self.books.left(kind.name, _latest_us(waiting)) for kind in self.kinds}
         for kind in sorted(self.kinds, key=lambda kind: -kind.node.price_micros):
             many = self._fewest(cls, waiting, kind, opened)
             if many is None:
@@ -177,7 +194,7 @@ class _Plan:
     def _fewest(self, cls: WaitClass, waiting: Waiting, kind: MachineType, others: Mapping[str, int]) -> int | None:
         """Return the fewest machines of a type that hold a job beside what is there and the others; None if none do."""
         tasks = sum(role.min_tasks for role in cls.spec.roles)
-        low, high = 0 if others else 1, min(self.books.left(kind.name), tasks)
+        low, high = 0 if others else 1, min(self.books.left(kind.name, _latest_us(waiting)), tasks)
         if high < low or not self._would(cls, waiting, {**others, kind.name: high}):
             return None
         while low < high:

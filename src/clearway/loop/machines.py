@@ -63,14 +63,14 @@ def see_to(world: World) -> None:
 
 def _plan(world: World) -> Needed:
     state, now_us = world.state, world.now_us
-    booting: dict[str, list[NodeId]] = {}
+    booting: dict[str, dict[NodeId, int]] = {}
     more = {}
     for name, kind in state.view.types.items():
         mine = state.machines.of(name)
-        booting[name] = [machine.node for machine in mine if not machine.up]
+        booting[name] = {machine.node: machine.ready_us for machine in mine if not machine.up}
         more[name] = 0 if now_us < state.machines.shunned.get(name, 0) else kind.most - len(mine)
     moving = [state.waiting(world.jobs[job]) for job in notices.moving(state, now_us)]
-    return needed(state.view, Fleet(frozenset(state.machines.alive), booting, more), moving)
+    return needed(state.view, Fleet(frozenset(state.machines.alive), booting, more, now_us), moving)
 
 
 def _order(world: World, kind: MachineType, cause: Reason) -> None:

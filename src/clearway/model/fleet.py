@@ -50,6 +50,9 @@ class NodeSpec(msgspec.Struct, frozen=True, omit_defaults=True):
         return own.get(key) or None
 
 
+BOOT_TIMEOUT_US = 900_000_000  # at least; a type that takes long has twice as long as it is expected to take
+
+
 class MachineType(msgspec.Struct, frozen=True, omit_defaults=True):
     """A kind of machine that can be ordered: each has the words of `node`, whose name is the type's.
 
@@ -63,7 +66,7 @@ class MachineType(msgspec.Struct, frozen=True, omit_defaults=True):
     least: int = 0
     most: int = 1000
     idle_timeout_us: int = 600_000_000
-    boot_timeout_us: int = 900_000_000
+    boot_timeout_us: int = BOOT_TIMEOUT_US
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.model import values as v
 from clearway.model.errors import InputError
-from clearway.model.fleet import MachineType, NodeSpec
+from clearway.model.fleet import BOOT_TIMEOUT_US, MachineType, NodeSpec
 from clearway.model.machine_words import NODE_WORDS, check_devices
 from clearway.model.words import Word, named, read_words
 
@@ -67,7 +67,12 @@ def read_type(raw: Mapping[str, object]) -> TypeRead:
     boots: Boots = given.pop("boot", (0,))
     given["price_micros"] = given.pop("price", 0)
     check_devices(given)
-    kind = MachineType(NodeSpec(**given), boot_us=next((one for one in boots if one is not None), 0), **own)
+    boot_us = next((one for one in boots if one is not None), 0)
+    own.setdefault("boot_timeout_us", max(BOOT_TIMEOUT_US, 2 * boot_us))
+    kind = MachineType(NodeSpec(**given), boot_us=boot_us, **own)
+    if kind.boot_timeout_us <= boot_us:
+        rule = f"longer than boot ({boot_us // v.SECOND_US} s), or no machine would ever come"
+        raise InputError("boot_timeout", raw.get("boot_timeout"), rule, f"type {kind.name}")
     if kind.least > kind.most:
         raise InputError("min", kind.least, f"at most max ({kind.most})", f"type {kind.name}")
     return TypeRead(kind, boots)

@@ -323,14 +323,18 @@ class Timeline:
         track = self._machines.get(r.node)
         if track is not None and track.gone_us is None:
             track.gone_us, track.reason = r.at_us, because(Code.NODE_LOST, node=track.name)
+        self._free_all_on(r.node, r.at_us)
 
     def _node_lost(self, r: ev.NodeLost) -> None:
         self._lost.add(r.node)
         self._event(r.at_us, "node_lost", node=self._node(r.node))
+        self._free_all_on(r.node, r.at_us)
+
+    def _free_all_on(self, node: NodeId, now_us: int) -> None:
         for track in self._live.values():
             for task in track.attempts[-1].tasks:
-                if task.grant.node == r.node and task.to_us is None:
-                    task.to_us = r.at_us
+                if task.grant.node == node and task.to_us is None:
+                    task.to_us = now_us
 
     def _node_heard(self, r: ev.NodeHeard) -> None:
         if r.node in self._lost:

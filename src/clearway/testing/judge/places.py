@@ -121,8 +121,10 @@ def _in_turns(w: World, what: str, parts: list[Held]) -> Iterator[str]:
         return
     for t in sorted({h.begin for h in parts if h.end > h.begin}):
         now = [h for h in parts if h.begin <= t < h.end]
+        if not any(friends[h.job] for h in now):
+            continue  # parts of a device, which may all be of one job
         least = min(now, key=lambda h: friends[h.job])
-        if len(now) > 1 + friends[least.job] and any(friends[h.job] for h in now):
+        if len(now) > 1 + friends[least.job]:
             yield f"{what} carries {len(now)} tasks at {show(t)}, and {least.job} puts up with {friends[least.job]}"
             return
         mine = [h.job for h in now if friends[h.job]]
