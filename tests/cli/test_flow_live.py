@@ -90,6 +90,36 @@ chain:
     assert (tmp_path / "end").read_text() == "7"
 
 
+def test_a_step_waits_for_a_person_over_a_kill(product: Product, tmp_path: Path) -> None:
+    text = f"""
+name: asks
+steps:
+  - {{name: first, run: 'echo 3 > $CLEARWAY_RESULT'}}
+  - {{name: ask, after: [first], pause: 'Deploy 3?'}}
+  - {{name: more, after: [first], pause: 'And then?'}}
+  - {{name: last, after: [ask], when: ask.go, run: 'cp $CLEARWAY_INPUT {tmp_path}/got'}}
+"""
+    assert product("flow", "run", "-", stdin=text).code == 0
+    until(lambda: steps(product, "asks")["ask"]["state"] == "running", "it asks")
+    assert "waits for a person: Deploy 3?" in product("flow", "show", "asks").out
+    assert [job["name"] for job in product.json("ps")["jobs"]] == []
+    kill(product.json("status")["controller"]["pid"])
+    assert product.starting("up", "--detach").code == 0
+    assert steps(product, "asks")["ask"]["pause"] == "Deploy 3?"
+    which = product("flow", "resume", "asks", "--value", "1")
+    assert (which.code, "ask, more" in which.err) == (faults.CONFLICT, True)
+    assert product("flow", "resume", "asks", "--step", "none").code == faults.NOT_FOUND
+    assert product("flow", "resume", "asks", "--step", "ask", "--value", '{"go": true}').code == 0
+    kill(product.json("status")["controller"]["pid"])
+    assert product.starting("up", "--detach").code == 0
+    until((tmp_path / "got").exists, "the last step ran")
+    assert product("flow", "resume", "asks", "--step", "ask").code == faults.CONFLICT
+    assert product("flow", "resume", "asks", "--value", "a text").code == 0
+    until(lambda: product.json("flow", "show", "asks")["state"] == "succeeded", "it is over")
+    found = steps(product, "asks")
+    assert (found["ask"]["result"], found["more"]["result"]) == ({"go": True}, "a text")
+
+
 def test_cancel_stops_what_runs(product: Product) -> None:
     assert (
         product(
@@ -109,6 +139,8 @@ def test_cancel_stops_what_runs(product: Product) -> None:
         ("{name: W, steps: [{name: a}]}", "run"),
         ("{name: W, steps: [{name: a, run: 'true', after: [b]}]}", "after"),
         ("{name: W, stepz: []}", "steps"),
+        ("{name: W, steps: [{name: a, pause: 'Go?', run: 'true'}]}", "run"),
+        ("{name: W, steps: [{name: a, pause: ''}]}", "pause"),
     ],
 )
 def test_what_is_wrong_is_told(product: Product, text: str, said: str) -> None:

@@ -12,10 +12,13 @@ from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.entry import queue_defaults
 from clearway.api.moments import iso
-from clearway.flow.json_text import value_of
+from clearway.flow.json_text import text_of, value_of
 from clearway.flow.words import read_flow
-from clearway.model.asks import CancelFlow, LookFlows, RerunFlow, SubmitFlow
+from clearway.model import values as v
+from clearway.model.asks import CancelFlow, LookFlows, RerunFlow, ResumeFlow, SubmitFlow
 from clearway.model.errors import InputError, NotFoundError
+from clearway.model.flow import NULL
+from clearway.model.words import Word, read_words
 from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
@@ -30,6 +33,10 @@ async def _ref(request: Request) -> str:
     return unquote(request.path_params["flow"], errors="replace")
 
 
+_ANSWER_WORDS = {
+    "step": Word(v.name, "text", "the step that waits"),
+    "value": Word(text_of, "nested", "its result"),
+}
 TheRef = Annotated[str, Depends(_ref)]
 
 
@@ -75,6 +82,7 @@ def _step(step: StepView) -> dict[str, Any]:
     return {
         "name": step.name, "state": step.state, "after": list(step.after), "input": value_of(step.input),
         "result": value_of(step.result), "reason": reason, "jobs": step.jobs, "until": step.until or None,
+        "pause": step.pause or None,
     }  # fmt: skip
 
 
@@ -103,6 +111,14 @@ async def cancel(desk: TheDesk, ref: TheRef) -> Response:
     """Stop what runs of a workflow, and let nothing else of it start."""
     view = await _find(desk, ref)
     await desk.ask(CancelFlow(view.id, desk.login))
+    return answer(_row(await _find(desk, f"id:{view.id}")))
+
+
+@router.post("/flows/{flow}/resume")
+async def resume(desk: TheDesk, ref: TheRef, request: Request) -> Response:
+    """Answer a step that waits for a person: the body is `{"value": .., "step": ..}`; without `step` the only one."""
+    view, given = await _find(desk, ref), read_words("body", await read_json(request), _ANSWER_WORDS)
+    await desk.ask(ResumeFlow(view.id, given.get("step", ""), given.get("value", NULL), desk.login))
     return answer(_row(await _find(desk, f"id:{view.id}")))
 
 

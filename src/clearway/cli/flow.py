@@ -1,4 +1,4 @@
-"""`clearway flow run`, `list`, `show`, `graph`, `cancel` and `retry`."""
+"""`clearway flow run`, `list`, `show`, `graph`, `cancel`, `resume` and `retry`."""
 
 from __future__ import annotations
 
@@ -87,6 +87,8 @@ def _show(shell: Shell, flow: str) -> None:
 
 
 def _outcome(step: dict[str, Any]) -> str:
+    if step["pause"]:
+        return f"waits for a person: {step['pause']}"
     if step["reason"]:
         return str(step["reason"]["text"])
     return json.dumps(step["result"], ensure_ascii=False) if step["state"] == "succeeded" else shown.NOTHING
@@ -124,6 +126,22 @@ def _cancel(shell: Shell, flow: str) -> None:
     _told(shell, shell.client().cancel_flow(flow), "is told to stop")
 
 
+@command("resume")
+@FLOW
+@click.option("--step", help="The step that waits; not needed where only one does.")
+@click.option("--value", default="null", help="The answer, as JSON; what is no JSON counts as a text.")
+def _resume(shell: Shell, flow: str, step: str | None, value: str) -> None:
+    """Answer a step of the workflow NAME that waits for a person (`pause`): it goes on with this value."""
+    _told(shell, shell.client().resume_flow(flow, _value(value), step), "goes on")
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 @command("retry")
 @FLOW
 def _retry(shell: Shell, flow: str) -> None:
@@ -138,5 +156,5 @@ def _told(shell: Shell, row: dict[str, Any], what: str) -> None:
         shell.line(f"workflow {row['id']} ({row['name']}) {what}")
 
 
-for _one in (_run, _list, _show, _graph, _cancel, _retry):
+for _one in (_run, _list, _show, _graph, _cancel, _resume, _retry):
     flow_command.add_command(_one)

@@ -103,7 +103,7 @@ class _Step:
         ):
             yield self._end(StepState.SKIPPED, because(Code.CONDITION, condition=self.spec.when[:200]))
             return
-        if self.spec.job is None:
+        if self.spec.job is None and not self.spec.pause:
             yield self._end(StepState.SUCCEEDED)
             return
         items = -1
@@ -124,6 +124,10 @@ class _Step:
 
     def _running(self) -> Iterator[Wish]:
         step = self.step
+        if self.spec.pause:
+            if step.ended or not self._may_start():
+                yield from self._over()
+            return
         while step.passed:
             yield from self._after_pass(step.passed[0])
         while step.live < AHEAD and self._may_start() and (place := self._next()) < step.size:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from clearway.model.flow import FlowSpec, StepSpec
-    from clearway.model.flow_events import FlowStopping, LoopEnded, PartEntered, StepEnded
+    from clearway.model.flow_events import FlowStopping, LoopEnded, PartEntered, StepAnswered, StepEnded
     from clearway.model.ids import FlowId, JobId
     from clearway.model.reasons import Reason
 
@@ -101,6 +101,11 @@ class StepTrack:
         return Counts(len(self.spec.after), self.succeeded, self.failed, self.skipped)
 
     @property
+    def asks(self) -> bool:
+        """Whether it waits for a person now."""
+        return bool(self.spec.pause) and self.state == StepState.RUNNING and not self.ended
+
+    @property
     def size(self) -> int:
         """How many instances it has."""
         return 1 if self.items is None else len(self.items)
@@ -140,6 +145,8 @@ class FlowTrack:
             track.spec = step
             if track.state != StepState.SUCCEEDED:
                 track.reset()
+                if step.pause:
+                    track.instances.clear()  # a person is asked anew
         self.left = sum(not track.over for track in self.steps.values())
         self.todo: dict[str, None] = dict.fromkeys(self.steps)
         for name in list(self.steps):
@@ -195,6 +202,13 @@ class FlowTrack:
             self._settled(track, item, OF_JOB[state])
         self.todo[step] = None
 
+    def answered(self, record: StepAnswered) -> None:
+        """Take in what a person answered."""
+        track = self.steps[record.step]
+        track.instance(ALONE).result = record.value
+        self._settled(track, ALONE, StepState.SUCCEEDED)
+        self.todo[record.step] = None
+
     def loop_ended(self, record: LoopEnded) -> None:
         """Have an instance make no further pass."""
         track = self.track(record.step)
@@ -243,7 +257,7 @@ class FlowTrack:
     def _result(self, track: StepTrack) -> str:
         if track.spec.alias:
             return self.steps[track.spec.gather[0]].result
-        if track.spec.job is None:
+        if track.spec.job is None and not track.spec.pause:
             return joined([self.steps[name].result for name in track.spec.gather])
         if track.items is None:
             one = track.instances.get(ALONE)

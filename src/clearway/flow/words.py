@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset(".#@[]*")
 NAME_RULE = "the name of a step is free of . # @ [ ] *, and is not pass or item"
+PAUSE_WORDS = ("after", "rule", "when", "choose", "args", "pause")
 FORMS = ("chain", "group", "chord")
 MOST_STEPS = 100_000
 MOST_NESTED = 50
@@ -84,6 +85,7 @@ STEP_WORDS: dict[str, Word] = {
     "until": Word(_condition, "text", "a condition; the step runs again and again until it is true after a pass"),
     "max_loops": Word(_loops, "number", "passes that it may make"),
     "choose": Word(_choose, "nested", "direct followers that it picks; the others are skipped. Or {from: step.path}"),
+    "pause": Word(v.text, "text", "what a person is asked: it runs nothing, and the answer is its result"),
     "args": Word(_args, "nested", "its input, by name: values, or {from: step.path}"),
 }
 """What a step may say beside the words of a job."""
@@ -210,13 +212,17 @@ class _Layout:
             raise InputError("name", None, "every step has a name")
         name = _step_name(raw["name"])
         given = read_words(f"step {name:.60}", own, words)
-        job = self._job({key: value for key, value in raw.items() if key not in words}, name)
+        job_words = {key: value for key, value in raw.items() if key not in words}
+        if "pause" in given:
+            _check_pause(name, own, job_words)
+        job = None if "pause" in given else self._job(job_words, name)
         each, each_of = given.get("each", ("", ""))
         choose, chooses = given.get("choose", (None, ""))
         after = (*before, *given.get("after", ()), *([path_of("each", each_of).root] if each_of else []))
         return StepSpec(
             name, job, tuple(dict.fromkeys(after)), given.get("rule", "all_succeeded"), given.get("when", ""), each,
             each_of, given.get("until", ""), given.get("max_loops", MAX_LOOPS), choose, chooses, given.get("args", ()),
+            pause=given.get("pause", ""),
         )  # fmt: skip
 
     def _job(self, words: dict[str, Any], name: str) -> JobSpec:
@@ -228,6 +234,16 @@ class _Layout:
             raise InputError("array", words["array"], "no array: a step has `each`", f"step {name:.60}")
         job = read_job(words, self._defaults(queue if isinstance(queue, str) else ""), self._extra)
         return msgspec.structs.replace(job, skip_code=SKIPS_ITSELF)
+
+
+def _check_pause(name: str, own: Mapping[str, object], job_words: Mapping[str, object]) -> None:
+    """Refuse what a step cannot say that runs nothing."""
+    for key in (*job_words, *own):
+        if key not in ("name", *PAUSE_WORDS):
+            rule = f"a step with `pause` runs nothing; it may say {', '.join(PAUSE_WORDS)}"
+            raise InputError(key, {**own, **job_words}[key], rule, f"step {name:.60}")
+    if not own["pause"]:
+        raise InputError("pause", own["pause"], "what a person is asked", f"step {name:.60}")
 
 
 def _step_name(raw: object) -> str:

@@ -49,6 +49,7 @@ def answer(world: World, ask: Ask) -> object:
             raise NotFoundError("ControllerUp is taken by the world itself")
         case (
             asks.SubmitFlow() | asks.LookFlows() | asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
+            | asks.ResumeFlow()
             | asks.LookSchedules() | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
         ):  # fmt: skip
             return _of_flow(world, ask)
@@ -69,7 +70,7 @@ def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
 
 
 _OfFlow = (
-    asks.SubmitFlow | asks.LookFlows | asks.CancelFlow | asks.RerunFlow | asks.Rerun
+    asks.SubmitFlow | asks.LookFlows | asks.CancelFlow | asks.RerunFlow | asks.Rerun | asks.ResumeFlow
     | asks.LookSchedules | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
 )  # fmt: skip
 _OfSearch = asks.SubmitSearch | asks.CancelSearch | asks.LookSearches | asks.EnterTrial | asks.FailSearch
@@ -86,6 +87,8 @@ def _of_flow(world: World, ask: _OfFlow) -> object:
             flows.cancel(world, ask)
         case asks.RerunFlow():
             flows.rerun(world, ask)
+        case asks.ResumeFlow():
+            flows.resume(world, ask)
         case asks.Rerun():
             flows.rerun_job(world, ask)
         case asks.SetClock():

@@ -55,6 +55,11 @@ def _loop_ended(state: WorldState, record: fe.LoopEnded) -> None:
     state.flows.tracks[record.flow].loop_ended(record)
 
 
+def _step_answered(state: WorldState, record: fe.StepAnswered) -> None:
+    state.flows.tracks[record.flow].answered(record)
+    state.flows.stirred[record.flow] = None
+
+
 def _step_ended(state: WorldState, record: fe.StepEnded) -> None:
     state.flows.tracks[record.flow].step_ended(record)
 
@@ -151,6 +156,7 @@ APPLY: dict[type, Callable[[Any, Any], None]] = {
     fe.PartEntered: _part_entered,
     fe.LoopEnded: _loop_ended,
     fe.StepEnded: _step_ended,
+    fe.StepAnswered: _step_answered,
     fe.FlowStopping: _flow_stopping,
     fe.FlowEnded: _flow_ended,
     fe.Reopened: _reopened,

@@ -97,8 +97,22 @@ def _view(track: FlowTrack) -> FlowView:
 def _step_view(step: StepTrack) -> StepView:
     jobs, spec = sum(one.turn for one in step.instances.values()), step.spec
     return StepView(
-        spec.name, step.state.value, spec.after, step.input, step.result, jobs, spec.until, step.reason
+        spec.name, step.state.value, spec.after, step.input, step.result, jobs, spec.until, step.reason,
+        spec.pause if step.asks else "",
     )  # fmt: skip
+
+
+def resume(world: World, ask: asks.ResumeFlow) -> None:
+    """Take a person's answer for a step that waits for one."""
+    track = _known(world, ask.flow)
+    waiting = [] if track is None else [name for name, step in track.steps.items() if step.asks]
+    if track is None or not waiting:
+        raise ConflictError(f"no step of workflow {ask.flow} waits for a person")
+    if ask.step and ask.step not in track.steps:
+        raise NotFoundError(f"workflow {track.spec.name} has no step {ask.step!r}")
+    if (ask.step and ask.step not in waiting) or (not ask.step and len(waiting) > 1):
+        raise ConflictError(f"those that wait for a person are: {', '.join(waiting[:20])}; say which is meant")
+    world.emit(fe.StepAnswered(world.now_us, track.id, ask.step or waiting[0], ask.value, ask.by))
 
 
 def rerun(world: World, ask: asks.RerunFlow) -> None:

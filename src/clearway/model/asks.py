@@ -74,6 +74,18 @@ class RerunFlow(msgspec.Struct, frozen=True):
     by: str = ""
 
 
+class ResumeFlow(msgspec.Struct, frozen=True):
+    """Have a workflow go on that waits for a person: `value` (JSON) is the result of the step. Answer: None.
+
+    Without `step` the only one that waits is meant.
+    """
+
+    flow: FlowId
+    step: str = ""
+    value: str = "null"
+    by: str = ""
+
+
 class SubmitSearch(msgspec.Struct, frozen=True):
     """Enter a search. Answer: None."""
 
@@ -110,7 +122,10 @@ class LookFlows(msgspec.Struct, frozen=True):
 
 
 class StepView(msgspec.Struct, frozen=True):
-    """How a step stands; `input` and `result` are JSON texts, `jobs` how many entered for it."""
+    """How a step stands; `input` and `result` are JSON texts, `jobs` how many entered for it.
+
+    `pause` is what a person is asked, of a step that waits for one.
+    """
 
     name: str
     state: str
@@ -120,6 +135,7 @@ class StepView(msgspec.Struct, frozen=True):
     jobs: int
     until: str = ""
     reason: Reason | None = None
+    pause: str = ""
 
 
 class FlowView(msgspec.Struct, frozen=True):
@@ -323,7 +339,7 @@ class ControllerUp(msgspec.Struct, frozen=True):
 Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
-    | RerunFlow
+    | RerunFlow | ResumeFlow
     | LookFlows | LookSchedules | LookSearches | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch
     | CancelSearch | EnterTrial | FailSearch
 )  # fmt: skip

@@ -30,8 +30,9 @@ class Arg(msgspec.Struct, frozen=True, omit_defaults=True):
 class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """One step.
 
-    Without `job` it only gathers: it is done when all in `after` are, and its result is the list of the results of
-    `gather`, or with `alias` the only one of them itself.
+    With `pause` it has no job: it asks a person that, and its result is the answer. Else without `job` it only gathers:
+    it is done when all in `after` are, and its result is the list of the results of `gather`, or with `alias` the only
+    one of them itself.
 
     `each` is a JSON list of items, or `each_of` names the step whose result is one. `choose` are the direct followers
     that it picks, None for all; `chooses` instead names a value that is their list. `shown` is false for what a nested
@@ -53,6 +54,7 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     gather: tuple[str, ...] = ()
     alias: bool = False
     shown: bool = True
+    pause: str = ""
 
     @property
     def maps(self) -> bool:

@@ -70,6 +70,15 @@ class StepEnded(_Record, frozen=True, tag=True):
     chosen: tuple[str, ...] | None = None
 
 
+class StepAnswered(_Record, frozen=True, tag=True):
+    """A person has answered a step that waited for one: its result is this value (JSON)."""
+
+    flow: FlowId
+    step: str
+    value: str
+    by: str = ""
+
+
 class FlowStopping(_Record, frozen=True, tag=True):
     """No step of a run starts any more: a person cancelled it, or its time is over."""
 
@@ -179,7 +188,7 @@ class SearchEnded(_Record, frozen=True, tag=True):
 
 
 FlowRecord = (
-    FlowBegan | FlowRerun | StepBegan | PartEntered | LoopEnded | StepEnded | FlowStopping | FlowEnded | Reopened
-    | ClockSet | ScheduleSet | ScheduleRemoved | SchedulePaused | Ticked | TicksMissed | RunFreed
+    FlowBegan | FlowRerun | StepBegan | PartEntered | LoopEnded | StepEnded | StepAnswered | FlowStopping | FlowEnded
+    | Reopened | ClockSet | ScheduleSet | ScheduleRemoved | SchedulePaused | Ticked | TicksMissed | RunFreed
     | SearchBegan | TrialEntered | SearchStopping | SearchEnded
 )  # fmt: skip

@@ -90,6 +90,8 @@ class FlowLines:
                 self._tracks[flow].step_began(step, text, items)
             case fe.LoopEnded():
                 self._tracks[record.flow].loop_ended(record)
+            case fe.StepAnswered():
+                self._tracks[record.flow].answered(record)
             case fe.StepEnded():
                 self._tracks[record.flow].step_ended(record)
             case fe.FlowStopping():

@@ -216,6 +216,11 @@ class Client:
         """Stop what runs of a workflow, and let nothing else of it start."""
         return self._post("flows", ref, "cancel")
 
+    def resume_flow(self, ref: str, value: object = None, step: str | None = None) -> Row:
+        """Answer a step of a workflow that waits for a person; without `step` the only one that does."""
+        which = {} if step is None else {"step": step}
+        return self._send(self._path("flows", ref, "resume"), {"value": value, **which})
+
     def retry_flow(self, ref: str) -> Row:
         """Run a workflow again that did not succeed, from what has succeeded on."""
         return self._post("flows", ref, "retry")

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clearway.flow.json_text import text_of
 from clearway.model import values as v
 from clearway.model.asks import Change
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import BookingSpec, NodeSpec, QueueSpec
+from clearway.model.flow import NULL
 from clearway.model.ids import JobId
 from clearway.model.machine_words import read_nodes
 from clearway.model.verb_words import read_booking, read_change
@@ -107,6 +109,14 @@ class RerunWish(_Event, frozen=True, tag=True):
     entry: FlowEntry | None = None
 
 
+class AnswerWish(_Event, frozen=True, tag=True):
+    """A person answers the step of a workflow that waits for one."""
+
+    name: str
+    step: str
+    value: str
+
+
 class EndAgain(_Event, frozen=True, tag=True):
     """The message that ended an attempt (None: the latest that has ended) arrives once more."""
 
@@ -142,7 +152,7 @@ class ClockStep(_Event, frozen=True, tag=True):
 Event = (
     NodeFault | SpotNotice | NodesJoin | DevicesFail | DrainWish | JobWish | EndAgain | QueueWish | ControllerFault
     | ClockStep | ChangeWish | BookWish | UnbookWish | FlowEnters | RerunWish | StockChange
-    | SearchEnters
+    | SearchEnters | AnswerWish
 )  # fmt: skip
 
 
@@ -180,6 +190,13 @@ def _drain(kind: str, at_us: int, value: object) -> Event:
 
 def _job_wish(kind: str, at_us: int, value: object) -> Event:
     return JobWish(at_us, kind, v.name(kind, value))
+
+
+def _resume(kind: str, at_us: int, value: object) -> Event:
+    if not isinstance(value, dict):
+        return _job_wish(kind, at_us, value)
+    given = _map(kind, value, {"name": v.name, "step": v.name, "value": text_of}, ("name",))
+    return AnswerWish(at_us, given["name"], given.get("step", ""), given.get("value", NULL))
 
 
 def _change(kind: str, at_us: int, value: object) -> Event:
@@ -238,7 +255,7 @@ def _map(
 _KINDS: dict[str, Callable[[str, int, object], Event]] = {
     "node_lost": _node_fault, "node_ready": _node_fault, "cut_network": _node_fault, "restore_network": _node_fault,
     "remove_node": _node_fault, "spot_notice": _spot_notice, "add_node": _add_node, "devices_unhealthy": _devices,
-    "drain": _drain, "undrain": _drain, "cancel": _job_wish, "suspend": _job_wish, "resume": _job_wish,
+    "drain": _drain, "undrain": _drain, "cancel": _job_wish, "suspend": _job_wish, "resume": _resume,
     "hold": _job_wish, "release": _job_wish, "requeue": _job_wish, "change": _change, "book": _book, "unbook": _unbook,
     "redeliver_end": _end_again, "kill_controller": _hard, "kill_all": _hard, "start_controller": _start,
     "wall_clock_step": _clock_step, "sold_out": _stock, "in_stock": _stock,

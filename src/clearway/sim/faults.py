@@ -21,6 +21,7 @@ from clearway.model.asks import (
     Rerun,
     RerunFlow,
     Resume,
+    ResumeFlow,
     SetClock,
     SetQueue,
     SubmitFlow,
@@ -32,6 +33,7 @@ from clearway.model.events import AttemptEnded, Record, Started, TaskEnded, Task
 from clearway.ports.engine import TaskIsGone
 from clearway.sim.engine import SimEngine
 from clearway.sim.events import (
+    AnswerWish,
     BookWish,
     ChangeWish,
     ClockStep,
@@ -61,7 +63,7 @@ if TYPE_CHECKING:
     from clearway.sim.flow_play import FlowPlay
 
 
-_Wish = JobWish | ChangeWish | RerunWish
+_Wish = JobWish | ChangeWish | RerunWish | AnswerWish
 
 
 class Script:
@@ -109,7 +111,7 @@ class Script:
                 self._play_machines(event, driver)
             case DrainWish(node=node, drained=drained):
                 driver.asks.append(Drain(node, drained))
-            case JobWish() | ChangeWish() | RerunWish():
+            case JobWish() | ChangeWish() | RerunWish() | AnswerWish():
                 self._wish(event, driver)
             case BookWish() | UnbookWish() | QueueWish() | FlowEnters() | SearchEnters():
                 driver.asks.append(_of_all(event))
@@ -157,14 +159,19 @@ class Script:
 
     def _wish(self, event: _Wish, driver: Driver) -> None:
         """Ask what a person wants of a job or a workflow; who finds no controller tries again when one answers."""
-        name = event.name if isinstance(event, RerunWish) else event.job
+        name = event.name if isinstance(event, RerunWish | AnswerWish) else event.job
         ask = self._of_flow(event, name) or self._of_job(event, name)
         if ask is not None:
             driver.asks.append(ask)
         elif driver.world is None:
             self._retried.append(event)
         else:
-            kinds = {JobWish: getattr(event, "kind", ""), ChangeWish: "change", RerunWish: "rerun"}
+            kinds = {
+                JobWish: getattr(event, "kind", ""),
+                ChangeWish: "change",
+                RerunWish: "rerun",
+                AnswerWish: "resume",
+            }
             driver.refused.append((driver.clock.now_us(), f"{kinds[type(event)]} {name}: no such job has entered"))
 
     def _of_flow(self, event: _Wish, name: str) -> Ask | None:
@@ -172,6 +179,8 @@ class Script:
         if flow is None:
             cancels = isinstance(event, JobWish) and event.kind == "cancel" and name in self.play_of.searches
             return CancelSearch(name) if cancels else None
+        if isinstance(event, AnswerWish):
+            return ResumeFlow(flow, event.step, event.value)
         if isinstance(event, RerunWish):
             if event.entry is not None:
                 self.play_of.change(event.entry)
@@ -180,7 +189,7 @@ class Script:
 
     def _of_job(self, event: _Wish, name: str) -> Ask | None:
         job = self._jobs.get(name)
-        if job is None:
+        if job is None or isinstance(event, AnswerWish):
             return None
         return Rerun(job) if isinstance(event, RerunWish) else _wish(event, job)
 

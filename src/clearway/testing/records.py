@@ -128,8 +128,9 @@ def full_flow() -> FlowSpec:
     every = StepSpec(
         "map", full_job(), ("gen",), "none_failed", "gen.go", "[1,2]", "gen", "pass >= 2", 5, ("all",), "gen.next", args
     )
+    asks = StepSpec("ask", pause="Go on?")
     last = StepSpec("all", None, ("map",), gather=("map",), alias=True, shown=False)
-    return FlowSpec("W", (first, every, last), 7, StepSpec("tell", full_job()))
+    return FlowSpec("W", (first, every, asks, last), 7, StepSpec("tell", full_job()))
 
 
 def _flow_records() -> list[ev.Record]:
@@ -141,6 +142,7 @@ def _flow_records() -> list[ev.Record]:
         fe.PartEntered(39, flow, "map", 1, 2, JOB, "2"),
         fe.LoopEnded(40, flow, "map", 1, StepState.FAILED, cause),
         fe.StepEnded(41, flow, "map", StepState.SUCCEEDED, cause, ("all",)),
+        fe.StepAnswered(41, flow, "ask", "3", "her"),
         fe.FlowStopping(42, flow, State.CANCELLED, cause),
         fe.FlowEnded(43, flow, State.FAILED, cause),
         fe.Reopened(44, JOB, full_job()),
