@@ -35,6 +35,8 @@ def test_why_at_a_moment(product: Product) -> None:
     assert told["outlook"]["lacks"][0]["holders"][0]["name"] == "first"
     said = product("why", "first", "--at", product.then).out  # type: ignore[attr-defined]
     assert "first) at" in said
+    assert "was next in order" in said
+    assert product("why", "first", "--at", "2199-01-01T00:00:00Z").code == faults.BAD_INPUT
     assert product("why", "waited", "--at", "1990-01-01T00:00:00Z").code == faults.NOT_FOUND
     assert product("why", "waited", "--at", "yesterday").code == faults.BAD_INPUT
 
@@ -43,6 +45,7 @@ def test_why_without_a_controller(product: Product) -> None:
     said = product("why", "waited")
     assert (said.code, "no controller runs" in said.err) == (0, True)
     assert "succeeded" in said.out
+    assert "exited with code 0" in said.out
 
 
 def test_a_cycle_whole(product: Product) -> None:
@@ -61,6 +64,7 @@ def test_the_audit_finds_all_the_same_and_names_what_was_changed(product: Produc
     assert (told["cycles"] >= 2, told["first_difference"]) == (True, None)
     assert product.json("audit", "--to", product.then)["cycles"] < told["cycles"]  # type: ignore[attr-defined]
     assert "all the same" in product("audit").out
+    assert product("audit", "--cycle", "100000").code == faults.NOT_FOUND
     with sqlite3.connect(product.home / "journal.db") as database:
         query = "SELECT number, body FROM journal WHERE kind = 'Started' ORDER BY number LIMIT 1"
         ((number, body),) = database.execute(query)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from clearway.model.asks import Cancel, Change, SetLimit, SetQueue, Submit
+from clearway.model.array import Array
+from clearway.model.asks import Cancel, Change, Drain, SetLimit, SetQueue, Submit
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.events import Started, TaskRef
 from clearway.model.fleet import LimitSpec, PolicySpec, QueueSpec
@@ -16,8 +17,8 @@ from clearway.model.ids import JobId
 from clearway.model.job import Topology
 from clearway.model.states import State
 from clearway.model.values import SECOND_US
-from clearway.ports.engine import TaskIsGone
-from clearway.testing.builders import Bench, job, node, role
+from clearway.ports.engine import NodeIsUp, TaskIsGone
+from clearway.testing.builders import GIB, Bench, job, node, role
 from clearway.whatif.ahead import ahead
 from clearway.whatif.outlook import advise, outlook
 from tests.whatif.towns import JOBS, NODES, POLICIES, changed, town
@@ -48,7 +49,15 @@ def test_with_each_change_that_is_named_the_job_starts_in_that_very_step(
             seen.add(change.word)
             again, other = bench.rebuilt(), changed(spec, change.word, change.after)
             if change.how == "set":
-                asked = [Change(number, (change.word,), queue=other.queue, time_limit_us=other.time_limit_us)]
+                asked = [
+                    Change(
+                        number,
+                        (change.word,),
+                        priority=other.priority,
+                        queue=other.queue,
+                        time_limit_us=other.time_limit_us,
+                    )
+                ]
                 step, wanted = again.step(asked, bench.now_us), number
             else:
                 step = again.step([Cancel(number), Submit((other,))], bench.now_us)
@@ -230,3 +239,103 @@ def test_advice_before_a_submit() -> None:
     assert bench.world.state.next_job == before
     with pytest.raises(InputError):
         advise(bench.world, [job("x", queue="nowhere")], 5 * S)
+
+
+def test_nodes_out_of_service_are_named() -> None:
+    bench = Bench(node("n1"), node("n2"))
+    bench.step(Drain("n1"), NodeIsUp(node("n2"), unhealthy=(0, 1, 2)))
+    number, part = bench.submit(job("a", 2), job("b", roles=(role(share=500, cpus=17_000),)))
+    (lack,) = outlook(bench.world, number, bench.now_us).lacks
+    assert (lack.name, lack.resource, lack.lifts) == ("n2", "nodes", ("device_unhealthy",))
+    bench.step(Drain("n2"))
+    lacks = outlook(bench.world, number, bench.now_us).lacks
+    assert [(one.name, one.resource, one.lifts) for one in lacks] == [("n1, n2", "nodes", ("drained",))]
+    found = outlook(bench.world, part, bench.now_us)
+    assert (found.verdict, found.lacks[0].resource, found.lacks[0].lifts) == ("never", "cpus", ("node_ready",))
+
+
+def test_a_gang_of_which_nothing_fits_lacks_all_of_its_tasks() -> None:
+    bench = Bench(node("n1"))
+    _, number = bench.submit(job("a", 4), job("b", 1, tasks=3))
+    tasks, gpus = outlook(bench.world, number, bench.now_us).lacks
+    assert (tasks.level, tasks.resource, tasks.need, tasks.has, tasks.short) == ("fleet", "tasks", 3, 0, 3)
+    assert (gpus.name, gpus.resource, gpus.short) == ("n1", "gpus", 1000)
+
+
+def test_where_no_node_could_ever_do_nobody_holds_what_is_lacking() -> None:
+    bench = Bench(node("n1", 2), node("n2", 2))
+    _, number, large = bench.submit(
+        job("a", 1), job("b", roles=(role(tasks=3, one_per_node=True, gpus=1),)),
+        job("c", roles=(role(gpus=1, gpu_memory=90 * GIB),)),
+    )  # fmt: skip
+    found = outlook(bench.world, number, bench.now_us)
+    (lack,) = found.lacks
+    assert (found.verdict, lack.holders, lack.lifts, lack.short) == ("never", (), ("node_ready",), 1)
+    (memory,) = outlook(bench.world, large, bench.now_us).lacks
+    assert (memory.level, memory.resource, memory.has) == ("device", "gpu_memory", 80 * GIB)
+
+
+def test_who_has_a_device_is_told_by_what_it_has_of_that_device() -> None:
+    bench = Bench(node("n1", 2))
+    first, _ = bench.submit(job("a", roles=(role(share=600),)), job("b", 1))
+    (number,) = bench.submit(job("c", roles=(role(share=500),)))
+    (lack,) = outlook(bench.world, number, bench.now_us).lacks
+    assert [(one.job, one.amount) for one in lack.holders] == [(first, 600)]
+    bench = Bench(node("n1", 1))
+    first, number = bench.submit(job("a", 1), job("b", roles=(role(gpu_memory=GIB),)))
+    (lack,) = outlook(bench.world, number, bench.now_us).lacks
+    assert [(one.job, one.amount) for one in lack.holders] == [(first, 80 * GIB)]
+
+
+def test_who_has_memory_of_a_device_keeps_others_from_having_it_whole() -> None:
+    bench = Bench(node("n1", 1))
+    first, number = bench.submit(job("a", roles=(role(gpu_memory=5 * GIB),)), job("b", 1))
+    (lack,) = outlook(bench.world, number, bench.now_us).lacks
+    assert [one.job for one in lack.holders] == [first]
+
+
+def test_an_array_has_the_outlook_of_its_first_job_in_the_line() -> None:
+    bench = Bench(node("n1"))
+    bench.submit(job("a", 4, time_limit_us=9 * S))
+    (number,) = bench.submit(job("b", 1, array=Array(((0, 5, 1),), 2)))
+    found = outlook(bench.world, number, bench.now_us)
+    assert (found.lacks[0].name, found.start_us) == ("n1", 9 * S)
+    (advised,) = advise(Bench(node("n1")).world, [job("b", 1, array=Array(((0, 5, 1),), 2))], 0)
+    assert advised.verdict == "starts"
+
+
+def test_a_larger_priority_passes_what_is_promised() -> None:
+    bench = Bench(node("n1"))
+    bench.submit(job("a", 2, time_limit_us=100 * S))
+    bench.submit(job("b", 4, priority=3))
+    (number,) = bench.submit(job("c", 2))
+    assert ("priority", 0, 4) in _changes(bench, number)
+
+
+def test_looking_ahead_ends_when_it_is_told_to_and_says_up_to_when() -> None:
+    bench = Bench(node("n1"))
+    bench.submit(job("a", 4, time_limit_us=9 * S))
+    *_, number = bench.submit(*(job(f"b{n}", 4, time_limit_us=9 * S) for n in range(5)))
+    left = iter([True, True, False, False])
+    found = outlook(bench.world, number, bench.now_us, lambda: next(left))
+    assert (found.start_us, found.looked_us) == (None, 18 * S)
+    assert outlook(bench.world, number, bench.now_us).looked_us is None
+
+
+def test_an_attempt_that_failed_while_looking_ahead_and_waits_for_its_next() -> None:
+    bench = Bench(node("n1"))
+    bench.submit(job("a", 2, time_limit_us=9 * S, max_retries=1, retry_on=("timed_out",), retry_backoff_us=60 * S))
+    (number,) = bench.submit(job("b", 4))
+    bench.up(JobId(1))
+    assert outlook(bench.world, number, bench.now_us).start_us is not None
+
+
+def test_counts_are_those_of_now() -> None:
+    bench = Bench(node("n1"))
+    bench.submit(job("a", 2, time_limit_us=50 * S))
+    (number,) = bench.submit(job("b", 4))
+    bench.submit(job("d", 2, time_limit_us=9 * S))
+    assert bench.waits(number)[0].get("most_free_gpus") == 2000
+    reason = outlook(bench.world, number, bench.now_us).reason
+    assert reason is not None
+    assert reason.get("most_free_gpus") == 0

@@ -63,6 +63,10 @@ def changed(one: JobSpec, word: str, after: Any) -> JobSpec:
         return replace(one, topology=Topology(after or "", one.topology.require))
     if word in ("queue", "time_limit", "time_estimate"):
         return replace(one, **{word if word == "queue" else f"{word}_us": after})
+    if word == "priority":
+        return replace(one, priority=after)
+    if word == "nodes":
+        after = tuple(tuple(text.split("=", 1)) for text in after)
     if word == "tasks":
         return replace(one, roles=(replace(first, tasks=after, min_tasks=after),))
     if word == "min_tasks":

@@ -12,6 +12,7 @@ from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheJob, answer
 from clearway.api.entry import read_jobs
 from clearway.api.moments import FACE
+from clearway.control.snapshots import without_collecting
 from clearway.observe.outlook_rows import outlook_row
 from clearway.whatif.outlook import advise, outlook
 
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 router = APIRouter()
 PATIENCE_S = 3.0
-"""So long changes are tried for one question; what was found by then is told."""
+"""So long is looked ahead and changes are tried for one question; what was found by then is told.
+
+Python does not look for garbage meanwhile: a world and its copies are so many objects, none of them garbage, that the
+deciding loop would stand still for seconds.
+"""
 
 
 def _patience() -> Callable[[], bool]:
@@ -34,7 +39,7 @@ def _patience() -> Callable[[], bool]:
 def job_outlook(desk: TheDesk, job: TheJob, request: Request) -> Response:
     """Tell what a waiting job lacks, what would let it start at once, and when it is expected to start."""
     follower: Follower = request.app.state.follower
-    with follower.now() as world:
+    with without_collecting(), follower.now() as world:
         found = outlook(world, job, desk.controller.now_us(), _patience())
     return answer({"id": job, **outlook_row(found, FACE)})
 
@@ -48,7 +53,7 @@ async def advice(desk: TheDesk, request: Request) -> Response:
 
 def _advice(desk: TheDesk, raw: object, follower: Follower) -> Response:
     specs = read_jobs(desk, raw, to_run=False)
-    with follower.now() as world:
+    with without_collecting(), follower.now() as world:
         found = advise(world, specs, desk.controller.now_us(), _patience())
     rows = [{"name": spec.name, **outlook_row(one, FACE)} for spec, one in zip(specs, found, strict=True)]
     return answer({"jobs": rows})

@@ -42,14 +42,15 @@ class Story:
         }
 
     def why(self, desk: Desk, row: JobRow) -> dict[str, Any]:
-        """Return why it is where it is: `reasons` of now, `since` when, and the causes of its starts and ends."""
+        """Return why it is where it is, since when (`since`; `reasons_since`: for these), and what caused what."""
         reasons, since_us = self._now(desk, row)
         return {
             "id": row.id,
             "name": row.name,
             "state": job_row(desk, row)["state"],
             "inner_state": str(row.state),
-            "since": iso(since_us),
+            "since": iso(self._attempt_waits_since(row) if row.state is State.PENDING else since_us),
+            "reasons_since": iso(since_us),
             "expected": self._expected(desk, row),
             "reasons": [full_reason(reason) for reason in reasons],
             "causes": [self._cause(r) for r in self.records if isinstance(r, _CAUSED) and r.job == row.id],
@@ -65,6 +66,11 @@ class Story:
         if last is not None and row.attempt:
             return (last.cause,), last.at_us
         return (), row.submitted_us
+
+    def _attempt_waits_since(self, row: JobRow) -> int:
+        """Return when the job began to wait: its submit, or when it went back to wait."""
+        back = [r.at_us for r in self.records if isinstance(r, ev.Requeued) and r.job == row.id]
+        return back[-1] if back else row.submitted_us
 
     def _waiting_since(self, reasons: tuple[Reason, ...], row: JobRow) -> int:
         """Return when the job began to wait for these very reasons, whatever else it waited for before."""

@@ -8,6 +8,7 @@ import click
 
 from clearway.cli.past import moment, progress
 from clearway.cli.shell import Shell, command
+from clearway.model.errors import NotFoundError
 
 if TYPE_CHECKING:
     from clearway.model.events import Record
@@ -30,6 +31,8 @@ def audit_command(shell: Shell, since: str | None, until: str | None, number: in
     with past_of(shell.home) as past, progress(past.last()) as told:
         again = past.again(told)
         found = _compare(again, since_us or 0, until_us, number)
+    if number is not None and not found["cycles"]:
+        raise NotFoundError(f"there is no cycle {number} in the journal that can be decided again")
     if shell.as_json:
         shell.document(found)
     else:

@@ -49,7 +49,9 @@ def _document(past: PastOf, number: int, told: Any) -> dict[str, Any]:  # noqa: 
 
 def _shown(world: World, cycle: Cycle) -> dict[str, Any]:
     from clearway.api.moments import FACE, iso
+    from clearway.model.events import ClassWaits
     from clearway.observe.cycle_rows import decided_rows, turn_row
+    from clearway.observe.words import sentence
 
     def job_name(job: int) -> str:
         entry = world.jobs.get(job)  # type: ignore[call-overload]
@@ -57,7 +59,9 @@ def _shown(world: World, cycle: Cycle) -> dict[str, Any]:
 
     line = world.state.view.line
     members = {cls.id: [w.spec.name for w in cls.jobs.values() if not w.started] for cls in line.classes.values()}
-    plan = cycle.planned
+    plan, reasons = cycle.planned, {cls.id: cls.reasons for cls in line.classes.values()}
+    reasons |= {record.cls: record.reasons for record in cycle.records if isinstance(record, ClassWaits)}
+    waits = {cls: "; ".join(sentence(reason, FACE.moment) for reason in told) for cls, told in reasons.items()}
     return {
         "cycle": plan.cycle,
         "at": iso(plan.at_us),
@@ -66,7 +70,7 @@ def _shown(world: World, cycle: Cycle) -> dict[str, Any]:
         "seed": plan.seed,
         "same": cycle.difference is None,
         "considered": cycle.considered,
-        "turns": [turn_row(turn) for turn in cycle.turns],
+        "turns": [turn_row(turn, waits.get(turn.cls, "")) for turn in cycle.turns],
         "decided": decided_rows(cycle.records, job_name, world.node_name, members, FACE),  # type: ignore[arg-type]
     }
 
@@ -78,7 +82,10 @@ def _tell(shell: Shell, found: dict[str, Any]) -> None:
     shell.line(f"considered in this order ({found['considered']}):")
     for turn in found["turns"]:
         shell.line(f"  {turn['name']} (queue {turn['queue']}) {turn['text']}")
+    turned = {turn["text"].partition("does not start: ")[2] for turn in found["turns"]}
     for row in found["decided"]:
+        if row["kind"] == "waits" and row["text"] in turned and len(row["jobs"]) == 1:
+            continue  # it stands beside the turn already
         if row["kind"] == "waits":
             many = len(row["jobs"])
             named = ", ".join(row["jobs"][:3]) + (f" and {many - 3} more" if many > 3 else "")  # noqa: PLR2004

@@ -19,5 +19,5 @@ def outlook_lines(row: dict[str, Any]) -> Iterator[str]:
         yield row["fits_text"]
     for change in row["changes"]:
         yield change["text"] + (" (clearway set)" if change["how"] == "set" else "")
-    if not row["changes"] and row["verdict"] != "starts":
-        yield "no change of a single word would let it start now"
+    if not row["changes"] and row["verdict"] != "starts" and row["fits"]["of"]:  # changes are tried of what is in line
+        yield "no change of one word that was tried would let it start now"

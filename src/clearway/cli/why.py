@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,7 +15,12 @@ from clearway.cli.shell import Shell, command
 from clearway.cli.why_past import has_journal, why_then
 from clearway.model.errors import ConflictError, ControllerError, NotFoundError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
+COUNTED = ("no-capacity", "never-fits")
+"""Reasons that count nodes: recorded when they come, and not again when only a count is another."""
 _KIND = {
     "started": "started",
     "stopping": "was told to stop",
@@ -52,10 +57,13 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
     if shell.as_json:
         shell.document(told)
         return
+    _count_anew(told)
     state = _NOW.get(told["inner_state"], told["state"])
     shell.line(
         f"job {told['id']} ({told['name']}) {state} since {shown.clock(told['since'])} ({shown.ago(told['since'])})"
     )
+    for line in _since(told):
+        shell.line(line)
     said = told["reasons"] or told["causes"][-1:]  # a success has no reason of its own: its attempt's end tells
     for reason in said:
         shell.line(f"  {reason['text']}")
@@ -63,6 +71,11 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
         shell.line(f"  {promise}")
     for line in outlook_lines(told["outlook"]) if "outlook" in told else ():
         shell.line(f"  {line}")
+    _tell_rest(shell, told, said)
+
+
+def _tell_rest(shell: Shell, told: dict[str, Any], said: list[dict[str, Any]]) -> None:
+    """Tell where it stands in the line, and what came before what was said."""
     if told.get("order"):
         shell.line(f"  {_order(told['order'])}")
     if told["inner_state"] in ("starting", "running"):
@@ -73,6 +86,19 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
         shell.line("what came before:")
         for cause in causes:
             shell.line(f"  {_cause(cause)}")
+
+
+def _count_anew(told: dict[str, Any]) -> None:
+    """Say what lacks with the counts of now: what was recorded has those of when it was."""
+    now = told["outlook"]["now"] if "outlook" in told else None
+    if now and told["reasons"] and told["reasons"][0]["code"] in COUNTED:
+        told["reasons"][0]["text"] = now
+
+
+def _since(told: dict[str, Any]) -> Iterator[str]:
+    """Yield since when a job waits for what it waits for now, where it waited for something else before."""
+    if told["state"] == "pending" and told["reasons_since"] != told["since"]:
+        yield f"  for this since {shown.clock(told['reasons_since'])} ({shown.ago(told['reasons_since'])}):"
 
 
 def _order(order: dict[str, Any]) -> str:
@@ -89,7 +115,11 @@ def _tell_past(shell: Shell, told: dict[str, Any]) -> None:
         shell.document(told)
         return
     where = f" on {', '.join(told['nodes'])}" if told["nodes"] else ""
-    shell.line(f"job {told['id']} ({told['name']}) at {told['at']}: {told['inner_state']}{where}")
+    since = f" since {shown.clock(told['since'])}" if told["since"] else ""
+    shell.line(f"job {told['id']} ({told['name']}) at {told['at']}: {told['inner_state']}{where}{since}")
+    if told["records"] == "gone":
+        shell.note("its records are gone: only how it ended is still known")
+    _count_anew(told)
     for reason in told["reasons"]:
         shell.line(f"  {reason['text']}")
     for line in outlook_lines(told["outlook"]) if "outlook" in told else ():

@@ -10,7 +10,7 @@ from clearway.config.home import home_dir
 from clearway.config.settings import load_settings
 from clearway.control.snapshots import loaded, world_at
 from clearway.model.errors import NotFoundError
-from clearway.model.events import Planned, Started
+from clearway.model.events import AttemptEnded, Ended, Planned, Requeued, Started, Stopping, Submitted
 from clearway.whatif.again import Again
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from clearway.ports.journal import Entry, Journal
 
 LATEST_US = 1 << 62
+Turn = Submitted | Requeued | Started | Stopping | AttemptEnded | Ended
+TURNS = (Submitted, Requeued, Started, Stopping, AttemptEnded, Ended)
 LOOK_BACK = 2000  # records before a start among which its cycle is looked for first
 
 
@@ -39,6 +41,12 @@ class PastOf:
     def world_at(self, moment_us: int | None) -> World:
         """Return the world as it was at a moment (None: as it is by the last record)."""
         return world_at(self._journal, LATEST_US if moment_us is None else moment_us)
+
+    def turns_of(self, job: JobId, moment_us: int | None) -> list[Turn]:
+        """Return a job's submit, starts and ends up to a moment; none where its records are gone."""
+        until_us = LATEST_US if moment_us is None else moment_us
+        records = (entry.record for entry in self._journal.of_job(job) if entry.record.at_us <= until_us)
+        return [one for one in records if isinstance(one, TURNS) and one.job == job]
 
     def again(self, told: Callable[[int], None]) -> Again:
         """Return what lives through the journal again; `told` hears the number of each record."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from clearway.core.domains import ISLANDS
 from clearway.core.draft import Draft
+from clearway.core.hopeless import hopeless
 from clearway.core.line import pool_mask
 from clearway.core.place import anywhere, place
 from clearway.core.profile import NEVER
 from clearway.core.resources import GPUS
+from clearway.model.fleet import PLENTY
 from clearway.model.job import WHOLE
 from clearway.model.outlook import Holder, Lack
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from clearway.model.job import JobSpec
 
 MOST_HOLDERS = 5
+MOST_NODES = 8
 ROOM_COMES = ("ended", "resized", "node_ready", "drained", "device_unhealthy")
 """Kinds of event after which there may be room: a drain is taken back, a device healthy again, by the same events."""
 LIMIT_LIFTS = ("ended", "queue_changed")
@@ -63,7 +67,7 @@ def _below(view: View, queue: str, resource: str, user: str | None) -> dict[JobI
                 if user is None or running.spec.user == user:
                     held = view.ledger.holdings.get(job, ())
                     found[job] = sum(view.queues.use(one.demand).get(resource, 0) for one in held)
-    return found
+    return {job: amount for job, amount in found.items() if amount}
 
 
 def _slots(view: View, spec: JobSpec) -> list[Lack]:
@@ -80,17 +84,32 @@ def _slots(view: View, spec: JobSpec) -> list[Lack]:
 
 
 def room(view: View, cls: WaitClass) -> list[Lack]:
-    """Return what the nearest place lacks for the first role that finds none; nothing where all find one."""
+    """Return what the nearest place lacks for the first role that finds none; nothing where all find one.
+
+    Where no node could ever hold the job nobody's end lifts anything: only another node does.
+    """
+    never = hopeless(view, cls) and cls.never
+    found = _room(view, cls, empty=never)
+    if not never:
+        return found
+    return [replace(lack, holders=(), more=0, lifts=("node_ready",), until_us=None) for lack in found]
+
+
+def _room(view: View, cls: WaitClass, *, empty: bool) -> list[Lack]:
     for number, role in enumerate(cls.spec.roles):
         places = cls.places[number]
         places.refresh()
         bound = cls.bound if cls.bound is not None and cls.bound.required and number in cls.bound.roles else None
-        fit = places.slots(one_each=role.one_per_node) if bound is None else bound.most(number)
+        alone = places.slots(empty=empty, one_each=role.one_per_node)
+        fit = alone if bound is None else bound.most(number)
         if fit >= role.min_tasks:
             continue
-        if bound is not None and places.slots(one_each=role.one_per_node) >= role.min_tasks:
+        if bound is not None and alone >= role.min_tasks:
             return [_domain(view, cls, number, fit)]
-        return _nearest(view, cls, number) if role.min_tasks == 1 or not fit else [_gang(view, cls, number, fit)]
+        if not places.may.any():
+            return _out_of_service(view, cls, number) or [_none_at_all(view, cls, number)]
+        together = [_gang(view, cls, number, fit)] if role.min_tasks > 1 else []
+        return together if fit else [*together, *_nearest(view, cls, number)]
     return [_together(view, cls)] if len(cls.spec.roles) > 1 and not _side_by_side(view, cls) else []
 
 
@@ -138,8 +157,6 @@ def _nearest(view: View, cls: WaitClass, number: int) -> list[Lack]:
     """Return what the node lacks on which least is missing: of each resource, or on each of its devices."""
     ledger, places = view.ledger, cls.places[number]
     demand, rows = places.demand, np.flatnonzero(places.may)
-    if not len(rows):
-        return [_none_at_all(view, cls, number)]
     if demand.colocate and int(places.sharable(rows).max()) < demand.gpus:
         return [_turns(view, places, rows)]
     needs = ledger.needs_of(demand)
@@ -154,7 +171,15 @@ def _nearest(view: View, cls: WaitClass, number: int) -> list[Lack]:
         for at, (row, amount) in enumerate(needs)
         if short[at + 1][best]
     ]
-    return found or [_device(view, node, cls, number)]
+    return found or [_device(view, _roomiest(view, places, rows[short[0] == 0]), cls, number)]
+
+
+def _roomiest(view: View, places: Places, nodes: NDArray[np.int64]) -> int:
+    """Return the node on which some device has most left of what a task asks for a part of."""
+    ledger = view.ledger
+    column = ledger.dev_share if places.demand.share else ledger.dev_room
+    most = column.reshape(-1, ledger.width).take(nodes, axis=0).max(axis=1)
+    return int(nodes[int(most.argmax())])
 
 
 def _turns(view: View, places: Places, rows: NDArray[np.int64]) -> Lack:
@@ -176,11 +201,32 @@ def _none_at_all(view: View, cls: WaitClass, number: int) -> Lack:
             amounts = (amount * scale, most * scale, (amount - most) * scale)
             resource = ledger.rows.names[row].removeprefix("res.")
             return Lack("node", ledger.specs[node].name, resource, *amounts, lifts=("node_ready",))
+    most, node = max(((ledger.specs[at].gpu_memory, -at) for at in places.of_kind()), default=(PLENTY, 0))
+    if most < role.demand.gpu_memory:
+        amounts = (role.demand.gpu_memory, most, role.demand.gpu_memory - most)
+        return Lack("device", ledger.specs[-node].name, "gpu_memory", *amounts, lifts=("node_ready",))
     return Lack("fleet", "", "nodes", role.min_tasks, 0, role.min_tasks, lifts=("node_ready",))
 
 
+def _out_of_service(view: View, cls: WaitClass, number: int) -> list[Lack]:
+    """Return the nodes that would do if they were in service, by what keeps them from it."""
+    ledger, demand = view.ledger, cls.spec.roles[number].demand
+    found: dict[str, list[str]] = {"drained": [], "node_ready": [], "device_unhealthy": []}
+    for node in np.flatnonzero(cls.places[number].would_do()).tolist():
+        why = "node_ready" if not ledger.open[node] else "drained" if ledger.drained[node] else "device_unhealthy"
+        if ledger.specs[node].gpus >= max(demand.gpus, int(demand.one_device)):
+            found[why].append(ledger.specs[node].name)
+    return [
+        Lack("node", ", ".join(names[:MOST_NODES]) + (", .." if names[MOST_NODES:] else ""), "nodes", lifts=(why,))
+        for why, names in found.items()
+        if names
+    ]
+
+
 def _of_node(view: View, node: int, row: int, amount: int, short: int) -> Lack:
-    scale = WHOLE if row == GPUS else 1
+    scale, spec = WHOLE if row == GPUS else 1, view.ledger.specs[node]
+    if row == GPUS and spec.gpus - sum(device < spec.gpus for device in view.ledger.unwell[node]) < amount:
+        return Lack("node", spec.name, "nodes", lifts=("device_unhealthy",))
     resource = view.ledger.rows.names[row].removeprefix("res.")
     amounts = (amount * scale, (amount - short) * scale, short * scale)
     return _lack(view, "node", view.ledger.specs[node].name, resource, amounts, _on(view, [node], row))
@@ -190,21 +236,35 @@ def _device(view: View, node: int, cls: WaitClass, number: int) -> Lack:
     """Return what the device lacks that has most left, for a task that asks for a part of one."""
     ledger, demand = view.ledger, cls.spec.roles[number].demand
     here = slice(node * ledger.width, (node + 1) * ledger.width)
+    shares = ledger.dev_share[here]
+    if int(shares.max()) < 0:
+        return Lack("node", ledger.specs[node].name, "nodes", lifts=("device_unhealthy",))
     resource, need, column = (
-        ("gpus", demand.share, ledger.dev_share[here])
-        if demand.share and int(ledger.dev_share[here].max()) < demand.share
-        else ("gpu_memory", ledger.memory_on(node, demand), ledger.dev_room[here])
+        ("gpus", demand.share, shares)
+        if demand.share and int(shares.max()) < demand.share
+        else ("gpu_memory", ledger.memory_on(node, demand), np.where(shares < demand.share, -1, ledger.dev_room[here]))
     )
-    has = max(int(column.max()), 0)
-    name = f"{ledger.specs[node].name}, device {int(column.argmax())}"
-    holders = {
-        job: sum(one.grant.share if resource == "gpus" else one.grant.gpu_memory for one in ledger.holdings[job])
-        for job in ledger.on_node[node]
-    }
+    has, device = max(int(column.max()), 0), int(column.argmax())
+    name = f"{ledger.specs[node].name}, device {device}"
+    holders = _of_device(view, node, device, resource)
     return _lack(view, "device", name, resource, (need, has, max(need - has, 0)), holders)
 
 
 # --- who has it ----------------------------------------------------------------------------------
+
+
+def _of_device(view: View, node: int, device: int, resource: str) -> dict[JobId, int]:
+    """Return what each job holds of one device; who has it whole has all of its memory."""
+    ledger = view.ledger
+    found: dict[JobId, int] = {}
+    for job in sorted(ledger.on_node[node]):
+        for grant in (one.grant for one in ledger.holdings[job]):
+            if grant.node == node and device in grant.devices:
+                whole = int(ledger.device_memory[node]) if grant.share == WHOLE else 0
+                amount = grant.share if resource == "gpus" else grant.gpu_memory or whole
+                if amount:
+                    found[job] = found.get(job, 0) + amount
+    return found
 
 
 def _on(view: View, nodes: Iterable[int], row: int) -> dict[JobId, int]:
@@ -215,7 +275,8 @@ def _on(view: View, nodes: Iterable[int], row: int) -> dict[JobId, int]:
         for one in ledger.holdings[job]:
             if one.grant.node in wanted:
                 amount = one.demand.milli_gpus if row == GPUS else dict(ledger.needs_of(one.demand)).get(row, 0)
-                found[job] = found.get(job, 0) + amount
+                if amount or (row == GPUS and one.grant.devices):  # a device of which only memory is held is not free
+                    found[job] = found.get(job, 0) + amount
     return found
 
 
@@ -224,7 +285,7 @@ def _lack(
 ) -> Lack:
     need, has, short = amounts
     holders = sorted(
-        (_holder(view, job, amount) for job, amount in held.items() if amount),
+        (_holder(view, job, amount) for job, amount in held.items()),
         key=lambda one: (NEVER if one.until_us is None else one.until_us, -one.amount, one.job),
     )
     lifts = LIMIT_LIFTS if level in {"queue", "parent", "user", "limit"} else ROOM_COMES

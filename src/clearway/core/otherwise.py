@@ -19,7 +19,7 @@ from clearway.core.resources import ROW_NAMES
 from clearway.model.ids import ClassId, JobId
 from clearway.model.job import LEVELS, WHOLE, Demand, JobSpec, Role, Topology
 from clearway.model.outlook import Change
-from clearway.model.values import SECOND_US
+from clearway.model.values import MAX_PRIORITY, SECOND_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -55,7 +55,8 @@ def proposals(view: View, spec: JobSpec, room_until_us: int | None, now_us: int)
 
     `room_until_us`: when what is promised to others falls due; a job that ends before passes it.
     """
-    for one in chain(_elsewhere(view, spec), _sooner(spec, room_until_us, now_us), _smaller(view, spec)):
+    sooner = chain(_first(view, spec), _sooner(spec, room_until_us, now_us))
+    for one in chain(_elsewhere(view, spec), sooner, _smaller(view, spec)):
         if has_room(view, one.spec):
             yield one
 
@@ -98,6 +99,15 @@ def _other_queues(view: View, spec: JobSpec) -> Iterator[Proposal]:
     others = [name for name in sorted(view.queues.specs) if name != spec.queue and name not in parents]
     for name in others[:MOST_QUEUES]:
         yield Proposal(Change("queue", spec.queue, name, how="set"), replace(spec, queue=name))
+
+
+def _first(view: View, spec: JobSpec) -> Iterator[Proposal]:
+    """Yield the job with a priority above that of all to whom something is promised, or who wait where none is."""
+    waiting = [one for cls in view.line.classes.values() for one in cls.jobs.values() if one.candidate.spec is not spec]
+    promised = [one for one in waiting if one.job in view.reservations] or waiting
+    above = max((one.candidate.priority for one in promised), default=spec.priority) + 1
+    if spec.priority < above <= MAX_PRIORITY:
+        yield Proposal(Change("priority", spec.priority, above, how="set"), replace(spec, priority=above))
 
 
 def _sooner(spec: JobSpec, until_us: int | None, now_us: int) -> Iterator[Proposal]:

@@ -92,6 +92,23 @@ class Places:
             mask &= self.admitted_by(rule)
         return mask & (self.ledger.cap[GPUS][: self.ledger.count] > 0) if demand.one_device else mask
 
+    def of_kind(self) -> list[int]:
+        """Return the nodes that the filters admit, whatever they have."""
+        mask = self.ledger.of_kinds(lambda spec: bool(spec.name))
+        for rule in self.rules.filters:
+            mask &= self.admitted_by(rule)
+        return [int(node) for node in np.flatnonzero(mask)]
+
+    def would_do(self) -> NDArray[np.bool_]:
+        """Return which nodes would do, devices aside, whether they are in service or not."""
+        ledger, n = self.ledger, self.ledger.count
+        mask = ledger.of_kinds(lambda spec: bool(spec.name) and self._devices_will_do(spec))
+        for rule in self.rules.filters:
+            mask &= self.admitted_by(rule)
+        for row, amount in ledger.least_of(self.demand):
+            mask &= (ledger.cap[row][:n] >= amount) if row != GPUS else True
+        return mask
+
     def _devices_will_do(self, spec: NodeSpec) -> bool:
         return self.demand.gpu_memory <= spec.gpu_memory
 

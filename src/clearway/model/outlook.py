@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.ids import JobId
+from clearway.model.reasons import Reason
 
 Value = int | str | tuple[str, ...] | None
 """What a word of a job says: amounts in the model's units, names, or nothing."""
@@ -62,8 +63,9 @@ class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `verdict`: starts (at once), waits, limited (a limit is smaller than the job: it will never start as things are),
     never (no node could ever hold it). `start_us`: when it is expected to start by the estimates of what runs, if
-    nothing else comes; None: not known. `nodes`: where. `fits`: the first few of the nodes that could hold a task
-    of it if they were empty, with `more_fit` others, out of `of_nodes`.
+    nothing else comes; None: not known. `looked_us`: it does not before this moment, further ahead was not looked.
+    `nodes`: where. `reason`: what a job that lacks room was told, with the counts of now. `fits`: the first few of the
+    nodes that could hold a task of it if they were empty, with `more_fit` others, out of `of_nodes`.
     """
 
     verdict: str
@@ -74,3 +76,5 @@ class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
     fits: tuple[str, ...] = ()
     more_fit: int = 0
     of_nodes: int = 0
+    looked_us: int | None = None
+    reason: Reason | None = None

@@ -61,8 +61,8 @@ def _nodes(grants: Iterable[ev.Grant], node_name: Callable[[int], str]) -> list[
     return sorted({node_name(grant.node) for grant in grants})
 
 
-def turn_row(turn: Considered) -> dict[str, Any]:
-    """Return one turn; scores are points with their weights."""
+def turn_row(turn: Considered, waits: str = "") -> dict[str, Any]:
+    """Return one turn; scores are points with their weights. `waits`: why the class goes on waiting."""
     second = turn.second
     return {
         "job": turn.job,
@@ -70,7 +70,7 @@ def turn_row(turn: Considered) -> dict[str, Any]:
         "queue": turn.queue,
         "nodes": list(turn.nodes),
         "second": None if second is None else _second(second),
-        "text": turn_sentence(turn),
+        "text": turn_sentence(turn) if turn.nodes or not waits else f"does not start: {waits}",
     }
 
 

@@ -11,6 +11,7 @@ from clearway.observe.outlook_words import (
     lack_sentence,
     lifts_sentence,
 )
+from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
     from clearway.model.outlook import Change, Holder, Lack, Outlook
@@ -30,6 +31,8 @@ def outlook_row(outlook: Outlook, face: Face) -> dict[str, Any]:
         "changes": [_change(one) for one in outlook.changes],
         "fits": {"nodes": list(outlook.fits), "more": outlook.more_fit, "of": outlook.of_nodes},
         "fits_text": fits_sentence(outlook),
+        "looked_to": None if outlook.looked_us is None else face.at(outlook.looked_us),
+        "now": None if outlook.reason is None else sentence(outlook.reason, face.moment),
     }
 
 

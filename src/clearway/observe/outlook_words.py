@@ -28,10 +28,19 @@ _EVENTS = {
 }
 
 
+_OUT = {
+    "drained": "nothing new is placed there: drained",
+    "node_ready": "nothing is heard from there",
+    "device_unhealthy": "too few devices there are healthy",
+}
+"""Why nodes that would do are out of service, by the event that would lift it."""
+
+
 def lack_sentence(lack: Lack, moment: Moment = amounts.seconds) -> str:
     """Return one lack as a sentence without a full stop: what, where, by how much, who has it."""
     held = _held(lack, moment)
-    return f"{_WORDS.get(lack.level, _place)(lack, moment)}{held}"
+    words = _tasks if lack.resource in {"tasks", "roles"} else _WORDS.get(lack.level, _place)
+    return f"{words(lack, moment)}{held}"
 
 
 def lifts_sentence(lack: Lack) -> str:
@@ -54,6 +63,8 @@ def expected_sentence(outlook: Outlook, moment: Moment = amounts.seconds) -> str
         return "never starts as things are: no node could hold it even if it were empty"
     if outlook.verdict == "limited":
         return "never starts as things are: it asks for more than a limit would ever let it have"
+    if outlook.start_us is None and outlook.looked_us is not None:
+        return f"not expected to start before {moment(outlook.looked_us)}; further ahead was not looked"
     if outlook.start_us is None:
         return "nobody knows when it will start: what it waits for has no estimate of its end"
     where = f" on {_some(outlook.nodes)}"
@@ -79,7 +90,10 @@ def _some(nodes: tuple[str, ...], most: int = 8) -> str:
 def _place(lack: Lack, _: Moment) -> str:
     need, has, short = (resource_words(lack.resource, n) for n in (lack.need, lack.has, lack.short))
     where = f" {escaped(lack.name)}" if lack.name else ""
-    return f"lacks {short} on {_level(lack.level)}{where}: {need} needed, {has} free there"
+    if lack.level == "node" and lack.resource == "nodes":
+        return f"could run on {escaped(lack.name)}, but {_OUT[lack.lifts[0]]}"
+    there = f"{has} there in all" if lack.lifts == ("node_ready",) else f"{has} free there"
+    return f"lacks {short} on {_level(lack.level)}{where}: {need} needed, {there}"
 
 
 def _level(level: str) -> str:
@@ -164,7 +178,7 @@ def _with(change: Change) -> str:
             return f"tolerating {_either(after)}"
         case "time_limit" | "time_estimate":
             return f"with {change.word} {_span(after)} instead of {_span(before)}"
-        case "tasks" | "min_tasks" | "spot":
+        case "tasks" | "min_tasks" | "spot" | "priority":
             return f"with {change.word} {after} instead of {before}"
         case _:
             return f"with {_amount(change.word, after)} instead of {_amount(change.word, before)}"

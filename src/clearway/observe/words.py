@@ -165,7 +165,7 @@ def _no_capacity(f: Facts) -> str:
 
 def _never_fits(f: Facts) -> str:
     largest = ""
-    if f.has("largest_gpus"):
+    if f.number("largest_gpus"):
         largest = f"; the largest node that it could use has {_count(f.number('largest_gpus'), 'GPU')}"
     return f"no node can ever run it: {_demand(f)}{largest}{_failing(f)}"
 
@@ -190,7 +190,7 @@ def resource_words(resource: str, amount: int) -> str:
     if resource == "bandwidth":
         return f"{amounts.thousandths(amount)} Gbit/s of bandwidth"
     if resource in ("memory", "disk", "gpu_memory"):
-        return f"{amounts.size(amount)} of {resource.replace('_', ' ')}"
+        return f"{amounts.size(amount)} of {resource.replace('gpu_memory', 'GPU memory')}"
     return f"{amount} {escaped(resource)}"
 
 

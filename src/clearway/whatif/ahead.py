@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.profile import NEVER, OVERRUN_PARTS
@@ -12,7 +13,7 @@ from clearway.ports.engine import TaskIsGone
 from clearway.whatif.twin import twin
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from clearway.loop.world import Step, World
     from clearway.model.asks import Ask
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 2000
 """So many moments are looked ahead: a question is to be answered in seconds, whatever waits."""
+
+
+def _always() -> bool:
+    return True
 
 
 class Begins(NamedTuple):
@@ -38,21 +43,35 @@ def ahead(world: World, jobs: Sequence[JobId], now_us: int, first: Sequence[Ask]
     return _Ahead(twin(world), frozenset(jobs), now_us).run(first)
 
 
+def look_ahead(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool]) -> tuple[Begins | None, int | None]:
+    """Return when one job will start, None where that is not known; and if looking was cut short, up to when it was.
+
+    `goes_on` is asked before each moment that is looked at.
+    """
+    looking = _Ahead(twin(world), frozenset((job,)), now_us)
+    found = looking.run((), goes_on).get(job)
+    return found, looking.now_us if found is None and looking.cut else None
+
+
 class _Ahead:
     """A world to which the ends come that its jobs are estimated to have."""
 
     def __init__(self, world: World, wanted: frozenset[JobId], now_us: int) -> None:
         self.world, self.wanted, self.now_us = world, wanted, max(now_us, world.now_us)
         self.found: dict[JobId, Begins] = {}
+        self.cut = False  # whether looking ended before it was known
         self._ends: list[tuple[int, JobId, int]] = []
         for entry in world.jobs.values():
             if entry.held:
                 self._expect(entry.id)
 
-    def run(self, first: Sequence[Ask]) -> dict[JobId, Begins]:
+    def run(self, first: Sequence[Ask], goes_on: Callable[[], bool] = _always) -> dict[JobId, Begins]:
         step = self._step(list(first))
-        for _ in range(MOST_STEPS):
+        for steps in count():
             if self.wanted <= self.found.keys() or (moment_us := self._next_us(step)) is None:
+                break
+            if steps == MOST_STEPS or not goes_on():
+                self.cut = True
                 break
             self.now_us = max(moment_us, self.now_us)
             step = self._step(list(self._gone()))
@@ -93,10 +112,10 @@ class _Ahead:
         found: dict[TaskRef, None] = {}
         while self._ends and self._ends[0][0] <= self.now_us:
             end_us, job, attempt = heappop(self._ends)
-            entry = self.world.jobs.get(job)
-            if entry is None or entry.attempt != attempt:
-                continue
-            over = entry.state == State.STOPPING or end_us >= self.world.state.view.ends.jobs[job].end_us
+            entry, expected = self.world.jobs.get(job), self.world.state.view.ends.jobs.get(job)
+            if entry is None or expected is None or entry.attempt != attempt:
+                continue  # it is over, or waits for its next attempt
+            over = entry.state == State.STOPPING or end_us >= expected.end_us
             keys = sorted(entry.held) if over else sorted(entry.leaving & entry.held.keys())
             found.update(dict.fromkeys(TaskRef(job, attempt, *key) for key in keys))
         return [TaskIsGone(task, 0) for task in found]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.core.beyond import beyond_limits, could_stand
+from clearway.core.explain import no_capacity
 from clearway.core.hopeless import hopeless
 from clearway.core.lacks import lacks
 from clearway.core.otherwise import Proposal, proposals
@@ -19,8 +20,9 @@ from clearway.model.errors import ClearwayError, ConflictError, NotFoundError
 from clearway.model.events import Started
 from clearway.model.ids import JobId
 from clearway.model.outlook import Change, Outlook
+from clearway.model.reasons import Code
 from clearway.model.states import State
-from clearway.whatif.ahead import ahead
+from clearway.whatif.ahead import look_ahead
 from clearway.whatif.outside import outside_lacks
 from clearway.whatif.twin import twin
 
@@ -77,17 +79,24 @@ def advise(world: World, specs: Sequence[JobSpec], now_us: int, goes_on: Callabl
 
 
 def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], goes_on: Callable[[], bool]) -> Outlook:
+    whole, job = job, _in_line(base, job)
     for record in started:
-        if record.job == job:
+        if record.job in {job, whole} or base.jobs[record.job].array == whole:
             return Outlook("starts", start_us=record.at_us, nodes=_nodes(base, record))
     entry = base.jobs.get(job)
     if entry is None:
         raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
-    begins = ahead(base, (job,), now_us).get(job)
+    begins, looked_us = look_ahead(base, job, now_us, goes_on)
     found = Outlook(_verdict(base, entry), _lacks(base, entry), _changes(base, entry, now_us, goes_on))
     if begins is not None:
         found = replace(found, start_us=begins.start_us, nodes=begins.nodes)
-    return _with_nodes(base, entry, found)
+    return _with_nodes(base, entry, replace(found, looked_us=looked_us))
+
+
+def _in_line(base: World, job: JobId) -> JobId:
+    """Return the first job of an array that stands in the line for it; any other job for itself."""
+    track = base.state.arrays.get(job)
+    return job if track is None else min(track.in_line, default=job)
 
 
 def _nodes(world: World, record: Started) -> tuple[str, ...]:
@@ -117,7 +126,10 @@ def _with_nodes(base: World, entry: JobEntry, found: Outlook) -> Outlook:
     if entry.cls is None:
         return found
     view = base.state.view
-    names = could_stand(view, view.line.classes[entry.cls])
+    cls = view.line.classes[entry.cls]
+    names = could_stand(view, cls)
+    if cls.reasons and cls.reasons[0].code in (Code.NO_CAPACITY, Code.NEVER_FITS):
+        found = replace(found, reason=no_capacity(view, cls, never=found.verdict == "never"))
     fleet = sum(1 for spec in view.ledger.specs if spec.name)
     return replace(found, fits=tuple(names[:SHOWN_NODES]), more_fit=max(len(names) - SHOWN_NODES, 0), of_nodes=fleet)
 
