@@ -89,6 +89,9 @@ class FatalEngine:
     def acknowledge(self, tasks: Sequence[ev.TaskRef]) -> None:
         self._engine.acknowledge(tasks)
 
+    def look(self) -> None:
+        self._engine.look()
+
     def close(self) -> None:
         self._engine.close()
 

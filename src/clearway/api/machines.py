@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Response
 
 from clearway.api.desk import TheDesk, TheNode, answer
+from clearway.api.moments import iso
 from clearway.api.rows import node_row, plain, policy_words
 from clearway.model.asks import Drain
 from clearway.model.errors import NotFoundError
@@ -16,6 +17,7 @@ from clearway.model.values import MILLI
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
+    from clearway.control.audit import Audited
 
 router = APIRouter()
 
@@ -41,8 +43,20 @@ def status(desk: TheDesk) -> Response:
             "nodes": len(nodes),
             "gpus": _gpus(desk),
             "journal": {"records": desk.journal.last()},
+            "self_audit": _audited(desk.controller.audited),
         }
     )
+
+
+def _audited(told: Audited) -> dict[str, Any]:
+    """Word what a controller has found when it looked at itself."""
+    return {
+        "looks": told.looks,
+        "at": None if told.at_us is None else iso(told.at_us),
+        "found": dict(told.found),
+        "last": told.last or None,
+        "last_at": None if told.last_us is None else iso(told.last_us),
+    }
 
 
 def _gpus(desk: Desk) -> dict[str, Any]:

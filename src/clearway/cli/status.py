@@ -30,8 +30,19 @@ def status_command(shell: Shell) -> None:
             ("jobs", jobs or "none; try: clearway run --wait -- echo hello"),
         ]
     )
+    if said := _found(told["self_audit"]):
+        shell.line(said)
     if said := counted_only(gpus["counted_only"]):
         shell.line(said)
+
+
+def _found(told: dict[str, Any]) -> str:
+    """Say what the controller found wrong with itself, "" for nothing."""
+    many = sum(told["found"].values())
+    if not many:
+        return ""
+    what = "difference was" if many == 1 else "differences were"
+    return f"{many} {what} found and repaired since it began, the last {shown.ago(told['last_at'])}: {told['last']}"
 
 
 def _controller(told: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from clearway.control import snapshots
+from clearway.control.audit import Audit
 from clearway.control.board import Board
 from clearway.control.inbox import Inbox, answer
 from clearway.control.points import Points
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
+    from clearway.control.audit import Audited
     from clearway.control.inbox import Letter
     from clearway.loop.world import Step, World
     from clearway.ports.clock import Clock
@@ -60,8 +62,8 @@ STUCK_FIRST_S = 0.1
 STUCK_LAST_S = 5.0
 LONGEST_WAIT_S = 10.0
 """Longest wait without a look around. Nothing depends on it."""
-VALIDATE_EVERY_US = 60 * MICROS
-"""So often the books are computed anew from the live grants."""
+AUDIT_EVERY_US = 60 * MICROS
+"""So often the books are compared with their grants, with the journal and with what the engine has."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -111,7 +113,7 @@ class Controller:
         self._owed: _Owed | None = None
         self._stuck_s = STUCK_FIRST_S
         self.next_us: int | None = None
-        self._validated_us = 0
+        self._audit, self._audited_us = Audit(journal), 0
         self._health = Health("starting")
         self._called, self._stopping, self._ready = threading.Event(), threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
@@ -242,6 +244,26 @@ class Controller:
         self._upkeep.look(self.world, self.board)
         return True
 
+    def look_at_itself(self) -> None:
+        """Compare the books with their grants and with the journal, and have the engine say what it has.
+
+        Where the books are wrong they are built anew from the journal, which is the truth. LedgerError where it leads
+        to none that add up.
+        """
+        self._audited_us = self._clock.now_us()
+        found = self._audit.look(self.world)
+        self._audit.count(found, self._audited_us)
+        if found:
+            self.world = self._audit.repaired(self.world)
+            LOG.warning("the books were built anew from the journal")
+            self.turn(())
+        self._teller.look()
+
+    @property
+    def audited(self) -> Audited:
+        """What it has found when it looked at itself."""
+        return self._audit.told
+
     # --- inside --------------------------------------------------------------------------------
 
     def _go_round(self) -> None:
@@ -255,7 +277,8 @@ class Controller:
         now_us = self._clock.now_us()
         if inputs or (self.next_us is not None and now_us >= self.next_us):
             self.turn(inputs)
-        self._validate(now_us)
+        if self._owed is None and now_us - self._audited_us >= AUDIT_EVERY_US:
+            self.look_at_itself()
 
     def _stay_stuck(self) -> None:
         # The engine is listened to all the while: one that hears nothing from us could take its nodes for lost.
@@ -291,6 +314,7 @@ class Controller:
             raise ControllerError("a step is owed to the journal; no turn before it is written")
         step = self.world.step(inputs, self._clock.now_us())
         self._owed = _Owed(step, inputs)
+        self._audit.count(step.found, self.world.now_us)
         self.next_us = step.next_us
         return step
 
@@ -313,11 +337,6 @@ class Controller:
             self._health = Health("up")
             self._stuck_s = STUCK_FIRST_S
             self._inbox.reopen()
-
-    def _validate(self, now_us: int) -> None:
-        if now_us - self._validated_us >= VALIDATE_EVERY_US:
-            self.world.validate()
-            self._validated_us = now_us
 
     def _close(self, health: Health) -> None:
         self._health = health

@@ -141,6 +141,28 @@ def world_at(journal: Journal, moment_us: int, policy: PolicySpec | None = None,
     return world
 
 
+def worlds(journal: Journal, like: World) -> Iterator[World]:
+    """Yield the world of the end of a journal: from its newest snapshot, from each older one, from its records alone.
+
+    `like` has the policy and the seed that a world begins with where no snapshot is read.
+    """
+    for mark in journal.marks():
+        try:
+            begin = loaded(journal.snapshot(mark), f"the snapshot at record {mark.number}")
+        except StoreError as error:
+            LOG.warning("%s; an older one is used", error)
+            continue
+        yield _to_the_end(journal, begin.world, begin.number)
+    if not journal.floor():
+        yield _to_the_end(journal, World(like.policy, like.state.seed), 0)
+
+
+def _to_the_end(journal: Journal, world: World, number: int) -> World:
+    for entry in journal.read(number):
+        world.apply(entry.record)
+    return world
+
+
 def without(marks: list[Mark], kept: set[int], spacing_us: int) -> list[Mark]:
     """Return the snapshots that may go: not the newest two, not those in `kept`, and one in each `spacing_us` stays."""
     gone: list[Mark] = []

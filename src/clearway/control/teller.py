@@ -51,6 +51,14 @@ class Teller:
             self._note(error)
             return []
 
+    def look(self) -> None:
+        """Have the engine say what it has, if it works."""
+        if self._again_at_s is None:
+            try:
+                self._engine.look()
+            except EngineError as error:
+                self._note(error)
+
     def wait(self, timeout_s: float) -> None:
         """Wait for a report, at the latest `timeout_s`."""
         try:

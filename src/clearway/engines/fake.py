@@ -14,6 +14,9 @@ from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from clearway.model.actions import Halt, Launch, Pause
+from clearway.model.events import Grant
+from clearway.model.ids import NodeId
+from clearway.model.job import JobSpec
 from clearway.ports.engine import Inventory, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
@@ -141,6 +144,19 @@ class Room:
         self.unhealthy[node] = devices
         self._tell(self.node_is_up(node))
 
+    def vanish(self, task: TaskRef) -> None:
+        """Have a task's processes be gone without a word."""
+        known = self._tasks.get(task)
+        if known is not None and known.gone is None:
+            known.generation += 1
+            known.gone = TaskIsGone(task)
+
+    def intrude(self, task: TaskRef, node: str) -> None:
+        """Have a node run a task that nobody ordered there, until it is told to stop."""
+        if task not in self._tasks and node not in self._away:
+            order = Launch(task, JobSpec("nobody's"), Grant(0, 0, NodeId(0), ()), node, 0, 1)
+            self._tasks[task] = _Task(order, node, Life())
+
     def tell_again(self, task: TaskRef) -> None:
         """Have the report of a task's end arrive once more, if it has ended."""
         known = self._tasks.get(task)
@@ -174,6 +190,12 @@ class Room:
         here = [name for name in self.nodes if name not in self._away]
         gone = [t.gone for t in self._tasks.values() if t.gone is not None and t.launch is not None and t.node in here]
         return Inventory(tuple(map(self.node_is_up, here)), tuple(gone))
+
+    def look(self) -> None:
+        """Have all nodes that are heard of tell what they are and run."""
+        for name in self.nodes:
+            if name not in self._away:
+                self._tell(self.node_is_up(name))
 
     def forget(self, task: TaskRef) -> None:
         """Take note that the end of a task is known: it is not told again, and still never started again."""
@@ -335,6 +357,10 @@ class FakeEngine:
         """Do not tell these ends again."""
         for task in tasks:
             self.room.forget(task)
+
+    def look(self) -> None:
+        """Have all nodes that are heard of say what they are and run."""
+        self.room.look()
 
     def close(self) -> None:
         """Detach."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from clearway.loop import endings, notices
+from clearway.loop.difference import Between
 from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -74,6 +75,11 @@ def _node_up(world: World, report: NodeIsUp) -> None:
         world.emit(ev.DevicesChanged(world.now_us, node, report.unhealthy))
     strays = [task for task in report.running if state.live(task) is None]
     away = node in state.quiet or node in state.lost or notices.over(state, node, world.now_us)
+    if not away:  # what is so after a silence is no difference
+        new = [task for task in strays if task not in state.strays.get(node, ())]
+        world.differ(Between.NO_GRANT, (f"{name} runs {_named(task)}, which holds nothing there" for task in new))
+        absent = (_named(task) for task in _absent(world, node, report))
+        world.differ(Between.NO_PROCESS, (f"{name} does not name {task}, which is up by the books" for task in absent))
     if away or set(strays) != state.strays.get(node, set()):
         world.emit(ev.NodeHeard(world.now_us, node, report.running))
     world.order(Halt(task, name, "SIGTERM", STRAY_GRACE_US) for task in strays)
@@ -97,14 +103,24 @@ def _missing(world: World, node: NodeId, report: NodeIsUp) -> None:
 
     Their grants are held until the engine has answered the order to stop: what the node says may be older than them.
     """
-    running = set(report.running)
+    cause = because(Code.NODE_LOST, node=report.spec.name, lease_us=world.policy.lease_us)
+    for job in dict.fromkeys(task.job for task in _absent(world, node, report)):
+        world.emit(ev.Stopping(world.now_us, job, world.jobs[job].attempt, End.LOST, cause))
+
+
+def _absent(world: World, node: NodeId, report: NodeIsUp) -> list[TaskRef]:
+    """Return the tasks up on a node that nobody means to stop, and that are not among those that it names."""
+    running, found = set(report.running), []
     for job in sorted(world.ledger.on_node[node]):
         entry = world.jobs[job]
-        here = [key for key, grant in entry.held.items() if grant.node == node and key in entry.up]
-        gone = [key for key in here if ev.TaskRef(job, entry.attempt, *key) not in running]
-        if gone and entry.intent is None and not entry.leaving.issuperset(gone):
-            cause = because(Code.NODE_LOST, node=report.spec.name, lease_us=world.policy.lease_us)
-            world.emit(ev.Stopping(world.now_us, job, entry.attempt, End.LOST, cause))
+        here = [key for key, grant in entry.held.items() if grant.node == node and key in entry.up - entry.leaving]
+        tasks = [ev.TaskRef(job, entry.attempt, *key) for key in here if entry.intent is None]
+        found += [task for task in tasks if task not in running]
+    return found
+
+
+def _named(task: TaskRef) -> str:
+    return f"task {task.index} of role {task.role} of attempt {task.attempt} of job {task.job}"
 
 
 def _node_quiet(world: World, report: NodeIsQuiet) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
 from clearway.loop import arrays, asks, bookings, endings, flows, machines, notices, reports, schedules, searches, verbs
+from clearway.loop.difference import Between, Difference
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.planned import planned
 from clearway.loop.state import WorldState
@@ -50,7 +51,8 @@ MOST_CYCLES = 4  # where a promise or the order moved, those whom that held back
 class Step(NamedTuple):
     """What followed from one step: what to journal, then what to tell the engine, and when to step again.
 
-    `supply` is for the provider of machines, where there is one; `draws` for the sampler of points.
+    `supply` is for the provider of machines, where there is one; `draws` for the sampler of points. `found`: what an
+    engine says otherwise than the books.
     """
 
     records: list[Record]
@@ -59,6 +61,7 @@ class Step(NamedTuple):
     next_us: int | None
     supply: Sequence[Supply] = ()
     draws: Sequence[Draw] = ()
+    found: Sequence[Difference] = ()
 
 
 class World:
@@ -71,6 +74,7 @@ class World:
         self.step_actions: list[Action] = []
         self.step_supply: list[Supply] = []
         self.step_draws: list[Draw] = []
+        self.step_found: list[Difference] = []
         self.now_us = 0
         self.victim_us = 0
         self.unsaid: list[ev.Planned] = []
@@ -117,6 +121,7 @@ class World:
     def validate(self) -> None:
         """Recompute the books from the live grants; LedgerError names the first difference."""
         self.ledger.validate()
+        self._validate_jobs()
         live: dict[str, dict[str, int]] = {}
         queues = self.state.view.queues
         for job, held in self.ledger.holdings.items():
@@ -128,6 +133,14 @@ class World:
         wrong = queues.validate(live) + queues.validate_users(self._live_by_user())
         if wrong:
             raise LedgerError("; ".join(wrong))
+
+    def _validate_jobs(self) -> None:
+        """See that each job holds what is written down for it, and nobody else anything."""
+        books = {job: {one.grant for one in held} for job, held in self.ledger.holdings.items() if job > 0}
+        jobs = {job: set(entry.held.values()) for job, entry in self.jobs.items() if entry.held}
+        for job in sorted(books.keys() | jobs.keys()) if books != jobs else ():
+            if books.get(job) != jobs.get(job):
+                raise LedgerError(f"job {job} holds {jobs.get(job)}, in the books {books.get(job)}")
 
     def _live_by_user(self) -> dict[tuple[str, str], dict[str, int]]:
         """Return what each user holds in each queue and below it, from the live grants."""
@@ -172,7 +185,8 @@ class World:
             raise LedgerError(f"the clock went back from {self.now_us} to {now_us}")
         self.now_us = now_us
         self.state.view.reach(now_us)
-        self.step_records, self.step_actions, self.step_supply, self.step_draws = [], [], [], []
+        self.step_records, self.step_actions, self.step_supply = [], [], []
+        self.step_draws, self.step_found = [], []
         answers: list[object] = [None] * len(inputs)
         for i in _ends_first(inputs):
             answers[i] = self._take(inputs[i])
@@ -187,7 +201,8 @@ class World:
         if last_chances:
             self._go_on()
         next_us = self.state.timers.next_us()
-        return Step(self.step_records, self.step_actions, answers, next_us, self.step_supply, self.step_draws)
+        more = (self.step_supply, self.step_draws, self.step_found)
+        return Step(self.step_records, self.step_actions, answers, next_us, *more)
 
     def _take(self, one: Ask | Report | OrderFailed) -> object:
         try:
@@ -340,6 +355,10 @@ class World:
     def order(self, actions: Iterable[Action]) -> None:
         """Have the engine told something that follows from no record."""
         self.step_actions += actions
+
+    def differ(self, between: Between, texts: Iterable[str]) -> None:
+        """Say what an engine and the books say differently."""
+        self.step_found += [Difference(between, text) for text in texts]
 
     def provide(self, *orders: Supply) -> None:
         """Have the provider of machines told something."""

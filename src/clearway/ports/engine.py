@@ -116,6 +116,10 @@ class Engine(Protocol):
         """Learn that the ends of these tasks are in the journal: they may be forgotten."""
         ...
 
+    def look(self) -> None:
+        """Have every node that answers be reported anew: its NodeIsUp, with all that runs there, comes in `reports`."""
+        ...
+
     def close(self) -> None:
         """Detach. Tasks go on."""
         ...

@@ -151,6 +151,10 @@ class SimEngine:
         for task in tasks:
             self._ends.pop(task, None)
 
+    def look(self) -> None:
+        """Have all machines that answer say what they are and run."""
+        self._reports += [m.hello() for m in self._machines.values() if m.reach is Reach.UP]
+
     def close(self) -> None:
         """Detach. Tasks go on."""
 

@@ -23,7 +23,7 @@ from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.events import Grant, TaskRef
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import JobSpec
-from clearway.ports.engine import Engine, Inventory, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import Engine, Inventory, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,6 +182,15 @@ class EngineSuite:
     def test_names_its_node(self, talk: Talk) -> None:
         assert [up.spec.name for up in talk.inventory.nodes] == [self.node]
         assert talk.inventory.nodes[0].running == ()
+
+    def test_says_what_it_runs_when_asked(self, talk: Talk) -> None:
+        order = self.launch(self.runs_on())
+        talk.tell(order)
+        talk.up(order.task)
+        talk.engine.look()
+        talk.until(lambda: any(isinstance(one, NodeIsUp) for one in talk.heard), "no node was reported")
+        (said,) = [one for one in talk.heard if isinstance(one, NodeIsUp)]
+        assert (said.spec.name, said.running) == (self.node, (order.task,))
 
     @pytest.mark.parametrize("code", [1, 3, 127, 255])
     def test_keeps_the_exit_code(self, talk: Talk, code: int) -> None:

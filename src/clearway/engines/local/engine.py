@@ -159,6 +159,10 @@ class LocalEngine:
         if tasks:
             self._link.send({"do": "ack", "tasks": [paths.key_of(task) for task in tasks]})
 
+    def look(self) -> None:
+        """Ask the runner what it has."""
+        self._link.greet()
+
     def close(self) -> None:
         """Detach. Tasks go on; a runner without any leaves."""
         self._health.close()

@@ -142,6 +142,12 @@ class MortalEngine:
         self._engine.acknowledge(tasks)
         self._fate.act()
 
+    def look(self) -> None:
+        """Have nodes say what they are, or die before or after."""
+        self._fate.act()
+        self._engine.look()
+        self._fate.act()
+
     def close(self) -> None:
         """Detach."""
         self._engine.close()

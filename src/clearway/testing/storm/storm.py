@@ -9,9 +9,11 @@ from clearway.control import snapshots
 from clearway.control.controller import Controller
 from clearway.control.upkeep import Upkeep, tidy, write
 from clearway.engines.fake import FakeEngine, ManualClock, Room
+from clearway.loop.difference import Between
 from clearway.loop.world import World
 from clearway.model.asks import Cancel, Drain, Resume, SetLimit, SetPolicy, SetQueue, Submit, Suspend
 from clearway.model.errors import ClearwayError
+from clearway.model.events import TaskRef
 from clearway.model.states import State
 from clearway.model.values import SECOND_US
 from clearway.ports.journal import Mark
@@ -62,6 +64,7 @@ class Storm:
         self._mishaps = list(self.weather.mishaps)
         self._away: set[str] = set()
         self._healed = False
+        self.spoilt = self.wrong = 0
 
     def _life(self, launch: Launch) -> Life:
         lives = self.weather.lives[launch.spec.name]
@@ -83,6 +86,8 @@ class Storm:
                 break
             except Killed:
                 continue
+            finally:
+                self.wrong += self._wrong()
         self._look_back()
 
     def _take_over(self) -> None:
@@ -128,6 +133,8 @@ class Storm:
             self.fate.act()
         entering = [(at_us, spec) for at_us, spec in self._unanswered if at_us <= self.clock.now_us()]
         step = self.controller.turn([*reports, *asks, *(Submit((spec,)) for _, spec in entering)])
+        if heals:
+            self.controller.look_at_itself()
         self._healed |= heals  # a controller that died before this is followed by one that is asked again
         for (at_us, spec), said in zip(entering, step.answers[len(reports) + len(asks) :], strict=True):
             if isinstance(said, ClearwayError):
@@ -176,9 +183,38 @@ class Storm:
                     self.room.tell_again(ends[what.number % len(ends)])
             case "kill":
                 raise Killed
+            case "vanish" if self.room.launched:
+                self.room.vanish(self.room.launched[what.number % len(self.room.launched)].task)
+            case "intrude" if self.room.launched:
+                self.room.intrude(TaskRef(self.room.launched[0].task.job, 0, 0, 0), name)
+            case "spoil" if self.controller.world.ledger.count:
+                self._spoil(what)
+            case "audit":
+                self.controller.look_at_itself()
             case _:
                 return [] if entry is None else self._asked(what.kind, entry.id, entry.state)
         return []
+
+    def _spoil(self, what: Mishap) -> None:
+        """Have the books, or what is known of a job, be wrong; the controller notices and repairs it."""
+        world = self.controller.world
+        holders = sorted(world.ledger.holdings)
+        if what.other % 2 and holders:
+            entry = world.jobs[holders[what.number % len(holders)]]
+            if what.other % 4 == 1:
+                entry.held.popitem()
+            else:
+                entry.attempt += 1
+        else:
+            world.ledger.free[0][what.number % world.ledger.count] += 1
+        self.spoilt += 1
+        before = self._wrong()
+        self.controller.look_at_itself()
+        checks.demand(holds=self._wrong() > before, text=f"what was spoilt was not noticed: {what}")
+
+    def _wrong(self) -> int:
+        found = dict(self.controller.audited.found)
+        return found[Between.BOOKS] + found[Between.STORE]
 
     def _asked(self, kind: str, job: JobId, state: State) -> list[Ask]:
         if kind == "cancel":
@@ -190,6 +226,7 @@ class Storm:
     # --- afterwards ----------------------------------------------------------------------------
 
     def _look_back(self) -> None:
+        checks.demand(holds=self.wrong == self.spoilt, text=f"{self.wrong} wrong books, {self.spoilt} were spoilt")
         found = [entry.record for entry in self.journal.read()]
         rebuilt = checks.records(found, self.weather.policy, self.seed)
         checks.once(self.room.launched)

@@ -36,6 +36,10 @@ KINDS = (
     "resume",
     "again",
     "kill",
+    "vanish",
+    "intrude",
+    "spoil",
+    "audit",
 )
 
 
