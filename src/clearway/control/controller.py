@@ -191,7 +191,7 @@ class Controller:
         """Rebuild the world from the journal, attach to the engine, and take the first turn with what is there."""
         self._rebuild()
         there = self._engine.open()
-        self._health = Health("up")
+        self._health, self._audited_us = Health("up"), self._clock.now_us()  # what is there is a look in itself
         # Ends before nodes: a node that no longer runs a task says that nobody saw its end.
         found: list[Ask | Report] = [ControllerUp(), *there.gone, *there.nodes]
         step = self._decide([*found, *self._first])
