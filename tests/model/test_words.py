@@ -157,6 +157,16 @@ def test_a_slice_stands_for_all_that_is_said_of_devices() -> None:
         assert refusal(slice=bad).field == "slice"
 
 
+def test_slices_are_in_no_island() -> None:
+    """A topology that nothing could hold them to is refused, not passed over."""
+    near, mixed = {"require": "nvlink"}, [{"name": "a", "gpus": 1}, {"name": "b", "slice": "1g.10gb"}]
+    assert refusal(slice="1g.10gb", tasks=2, topology=near).field == "topology.require"
+    assert refusal(roles=mixed, topology=near).field == "topology.require"
+    for fine in ({"require": "rack"}, {"prefer": "nvlink"}):
+        assert job(slice="1g.10gb", tasks=2, topology=fine).topology == Topology(**fine)
+    assert job(slice="1g.10gb", topology=near).topology.require == "nvlink"
+
+
 def test_turns_are_for_whole_devices_and_each_role_that_has_any() -> None:
     spec = job(colocate=3, roles=[{"name": "launcher"}, {"name": "worker", "gpus": 1}])
     assert [role.demand.colocate for role in spec.roles] == [0, 3]

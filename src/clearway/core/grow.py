@@ -17,9 +17,12 @@ from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from clearway.core.backfill import Promises
+    from clearway.core.domains import Domain
     from clearway.core.draft import Draft
     from clearway.core.view import Running, View
     from clearway.model.events import Grant
@@ -49,32 +52,50 @@ def _more(
     more: list[Held] = []
     booked = view.bookings.shut(running.spec, now_us, NEVER) if view.bookings else None
     bound = view.bound_of(running.spec)
-    here = None if bound is None else bound.around([one.grant for one in view.ledger.holdings[running.job]])
-    for number, role in enumerate(running.spec.roles):
-        mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
-        missing = view.queues.room_for(running.spec, role.demand, running.spec.worth(role) - len(mine))
-        first = running.next_index(number)  # an index is used once: engines know a task by it
-        shut = _shut(view, either(barred, booked), mine if role.one_per_node else [])
-        places = view.places_of(role.demand)
-        within = None
-        if here is not None and bound is not None and number in bound.roles:
-            shut, within = either(shut, ~here.nodes), here.devices
-        for index in range(first, first + missing):
-            places.refresh()
-            node = NodeId(places.best(shut))
-            left = _left(view, running, more, node, within) if role.demand.colocate else within
-            devices = None if node == NONE else pick(view.ledger, node, role.demand, within=left)
-            if devices is None:
+    shut = either(barred, booked)
+    for number in range(len(running.spec.roles)):
+        if bound is None or not bound.required or number not in bound.roles:
+            more += _of_role(view, draft, promises, shut, running, number, more, None)
+            continue
+        here = bound.around([one.grant for one in (*view.ledger.holdings[running.job], *more)])
+        # a job that began with none of the tasks that are bound has yet to choose where they are
+        for domain in (here,) if here is not None else bound.domains(shut):
+            found = _of_role(view, draft, promises, shut, running, number, more, domain)
+            more += found
+            if found:
                 break
-            grant = grant_of(view.ledger, number, index, node, devices, role.demand)
-            mark = draft.mark()
-            draft.take(grant, role.demand)
-            if not promises.guard_all(running.spec)(node):
-                draft.undo(mark)
-                break
-            more.append(Held(grant, role.demand))
-            if role.one_per_node:
-                shut = _shut(view, shut, [grant])
+    return more
+
+
+def _of_role(  # noqa: PLR0913, PLR0917 - one word for each part of the search
+    view: View, draft: Draft, promises: Promises, barred: NDArray[np.bool_] | None, running: Running, number: int,
+    others: Sequence[Held], domain: Domain | None,
+) -> list[Held]:  # fmt: skip
+    """Draft as many more tasks of a role as it can use and find room, inside a domain. `others`: drafted before."""
+    role, more = running.spec.roles[number], list[Held]()
+    mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
+    missing = view.queues.room_for(running.spec, role.demand, running.spec.worth(role) - len(mine))
+    first = running.next_index(number)  # an index is used once: engines know a task by it
+    shut = _shut(view, barred, mine if role.one_per_node else [])
+    places, within = view.places_of(role.demand), None
+    if domain is not None:
+        shut, within = either(shut, ~domain.nodes), domain.devices
+    for index in range(first, first + missing):
+        places.refresh()
+        node = NodeId(places.best(shut))
+        left = _left(view, running, [*others, *more], node, within) if role.demand.colocate else within
+        devices = None if node == NONE else pick(view.ledger, node, role.demand, within=left)
+        if devices is None:
+            break
+        grant = grant_of(view.ledger, number, index, node, devices, role.demand)
+        mark = draft.mark()
+        draft.take(grant, role.demand)
+        if not promises.guard_all(running.spec)(node):
+            draft.undo(mark)
+            break
+        more.append(Held(grant, role.demand))
+        if role.one_per_node:
+            shut = _shut(view, shut, [grant])
     return more
 
 

@@ -313,8 +313,18 @@ def _build(given: dict[str, Any]) -> JobSpec:
     same = {k: given[k] for k in _SAME if k in given}
     timed = {f"{k}_us": given[k] for k in _TIMED if k in given}
     run: Command = given.get("run", Command())
-    most = given.get("max_cost")
-    return JobSpec(roles=_read_roles(given), run=run.parts, shell=run.shell, max_cost_micros=most, **same, **timed)
+    roles, most = _read_roles(given), given.get("max_cost")
+    _check_topology(given.get("topology", Topology()), roles)
+    return JobSpec(roles=roles, run=run.parts, shell=run.shell, max_cost_micros=most, **same, **timed)
+
+
+def _check_topology(topology: Topology, roles: tuple[Role, ...]) -> None:
+    """Raise InputError where islands are required of slices: nothing says which slices are close to each other."""
+    many = sum(role.tasks for role in roles if role.demand.milli_gpus or role.demand.gpu_memory)
+    islands = LEVELS[: LEVELS.index("node")]
+    if topology.require in islands and many > 1 and any(role.demand.slice for role in roles):
+        rule = "node, rack or zone where slices are asked for: they are in no island"
+        raise InputError("topology.require", topology.require, rule)
 
 
 # fmt: off

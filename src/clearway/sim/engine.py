@@ -69,6 +69,8 @@ class SimEngine:
         self._ends: dict[TaskRef, TaskIsGone] = {}
         self._died: set[TaskRef] = set()
         self._uneasy: dict[int, Run] = {}
+        self._finished: dict[JobId, tuple[int, int, str]] = {}
+        """The last attempt of a job that came to the end of its work, with its exit code and result."""
 
     # --- what only the simulator knows ---------------------------------------------------------
 
@@ -90,6 +92,7 @@ class SimEngine:
         if not self.keeps:
             self._truths.pop(job, None)
         self._saved.pop(job, None)
+        self._finished.pop(job, None)
 
     def write_off(self, job: JobId, attempt: int) -> None:
         """Take an attempt for lost: where it still runs, cut off, nobody will read what it saves."""
@@ -194,6 +197,8 @@ class SimEngine:
             self._tell(TaskIsGone(task))
         elif run and task in run.held:
             self._reports.append(TaskIsUp(task))
+        elif run is None and (done := self._finished.get(task.job)) and done[0] == task.attempt:
+            self._tell(TaskIsGone(task, done[1], result=done[2]))  # the others left it nothing to do
         else:
             run = run or self._begin(order)
             run.add(task, Held(machine, order.grant), self.clock.now_us())
@@ -282,6 +287,7 @@ class SimEngine:
         run.was_whole = False
         exit_code = run.truth.exit_code(run.attempt)
         result = run.truth.result if exit_code == 0 else ""
+        self._finished[run.job] = (run.attempt, exit_code, result)
         for task in list(run.held):
             self._gone(run, task, exit_code, result)
         self._settle_neighbours()
