@@ -60,3 +60,5 @@ def test_an_array_is_one_row_and_its_jobs_are_found_by_index(product: Product) -
     product("wait", "a")
     assert product.json("show", "a")["state"] == "cancelled"
     assert product.json("ps")["jobs"] == []
+    counted = product.json("status")["jobs"]
+    assert sum(counted.values()) == len(product.json("ps", "-a")["jobs"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import stat
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -98,13 +99,18 @@ def test_a_home_without_a_journal_is_not_given_one(tmp_path: Path) -> None:
 
 def test_a_backup_put_back_is_the_same_journal(product: Product, tmp_path: Path) -> None:
     product("db", "compact")
-    file, other = tmp_path / "copy.db", Product(tmp_path / "other")
-    other.home.mkdir()
+    file, other = tmp_path / "copy.db", Product(tmp_path / "new" / "other")
     assert product.json("db", "backup", str(file)) == {"file": str(file), "last": len(records(product))}
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == ["copy.db"]
     assert other("db", "restore", str(file)).code == 0
+    assert stat.S_IMODE(other.home.stat().st_mode) == 0o700
     assert records(other) == records(product)
     assert other.json("db", "check")["snapshots"] == 1
+
+
+def test_a_backup_into_a_folder_that_is_not_there_is_refused(product: Product, tmp_path: Path) -> None:
+    said = product("db", "backup", str(tmp_path / "none" / "copy.db"))
+    assert (said.code, "there is no folder" in said.err) == (faults.BAD_INPUT, True)
 
 
 def test_nothing_is_written_over(product: Product, tmp_path: Path) -> None:

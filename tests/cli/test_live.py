@@ -233,12 +233,15 @@ def test_suspend_and_resume(product: Product) -> None:
 
 def test_a_drained_node_gets_nothing_new(product: Product) -> None:
     (node,) = (n["name"] for n in product.json("nodes")["nodes"])
+    before = product.run("sleep", "60", words=("--gpus", "1"))
     assert product("drain", node).code == 0
     assert "drained" in product("nodes").out
+    assert product.json("nodes")["nodes"][0]["free_gpus"] == product.json("status")["gpus"]["free"] == 0
     job = product.run("true")
     assert "drained" in product("why", job).out
     assert product("undrain", node).code == 0
     assert product("wait", "--timeout", "20", job).code == 0
+    product("cancel", before)
 
 
 def test_logs_mark_what_is_no_text_and_keep_split_characters_whole(product: Product) -> None:

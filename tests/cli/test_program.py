@@ -257,3 +257,10 @@ def test_help_has_subjects() -> None:
     assert "newest job with this name" in CliRunner().invoke(cli, ["help", "jobs"]).stdout
     listed = json.loads(CliRunner().invoke(cli, ["help", "exit-codes", "--json"]).stdout)
     assert len(listed["exit-codes"]) == len(faults.EXIT_CODES)
+
+
+def test_help_goes_down_to_the_commands_of_a_command() -> None:
+    said = CliRunner().invoke(cli, ["help", "queue", "set"])
+    assert (said.exit_code, "--guarantee" in said.stdout) == (0, True)
+    assert CliRunner().invoke(cli, ["help", "queue", "nope"]).exit_code == 2
+    assert CliRunner().invoke(cli, ["help", "ps", "nope"]).exit_code == 2

@@ -108,8 +108,9 @@ def test_another_attempt() -> None:
     board.fold([ev.AttemptEnded(6, JOB, 1, End.FAILED, EXITED), ev.Requeued(6, JOB, 8, EXITED)])
     row = board.jobs[JOB]
     assert (row.state, row.grants, row.reasons) == (State.PENDING, (), (EXITED,))
+    assert row.stopped_us == 6  # how long it ran does not grow while it waits
     board.fold(started(attempt=2))
-    assert (board.jobs[JOB].attempt, board.jobs[JOB].exit_code) == (2, None)
+    assert (board.jobs[JOB].attempt, board.jobs[JOB].exit_code, board.jobs[JOB].stopped_us) == (2, None, None)
     board.fold([ev.TaskEnded(7, task(0, attempt=1), 9)])  # a late word about the first attempt
     assert board.jobs[JOB].exit_code is None
     assert board.nodes[N1].tasks == 2

@@ -31,6 +31,13 @@ def test_a_refusal_names_field_value_rule_and_place() -> None:
     assert str(error) == "memory: '128m' is refused: a size is .. (job train)"
 
 
+def test_values_are_written_as_files_write_them() -> None:
+    error = InputError("name", None, "every job has a name", "jobs")
+    assert (str(error), error.value) == ("name: null is refused: every job has a name (jobs)", "null")
+    assert str(InputError("cpus", True, "an amount")) == "cpus: true is refused: an amount"
+    assert str(InputError("name", "null", "rule")) == "name: 'null' is refused: rule"
+
+
 def test_the_place_can_be_added_later_and_the_value_is_not_quoted_twice() -> None:
     error = InputError("memory", "128m", "rule").at("job train")
     assert str(error) == "memory: '128m' is refused: rule (job train)"

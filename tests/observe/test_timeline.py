@@ -1,4 +1,4 @@
-"""Records folded into SPEC's timeline: by hand, record by record."""
+"""Records folded into the timeline of docs/timeline.md: by hand, record by record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each reason in words: the amounts are there, the words are SPEC's, and missing facts do no harm."""
+"""Each reason in words: the amounts are there, the words are those of docs/job.md, and missing facts do no harm."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.ARRAY_TURN), "waits behind others of its array, of which a few at a time stand in the line"),
     (
         because(Code.INDICES, failed=2, cancelled=1, of=100, named="3, 17"),
-        "of its 100 jobs 2 failed and 1 cancelled (failed: 3, 17)",
+        "of its 100 jobs 2 failed and 1 cancelled (failed: indices 3, 17)",
     ),
     (
         because(Code.RETRIES_USED_UP, tries=2, max_retries=1, limit_us=10 * S),

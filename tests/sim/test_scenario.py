@@ -57,6 +57,12 @@ def test_a_path_is_read_as_a_file_and_a_text_as_yaml(tmp_path: Path) -> None:
         read_scenario(file)
 
 
+@pytest.mark.parametrize(("wrong", "right"), [("runtim", "runtime"), ("stop_tim", "stop_time"), ("gpuz", "gpus")])
+def test_a_wrong_word_of_a_job_is_answered_with_the_nearest_one_that_a_scenario_knows(wrong: str, right: str) -> None:
+    with pytest.raises(InputError, match=f"did you mean '{right}'"):
+        jobs(f"{{name: J, {wrong}: 3}}")
+
+
 def test_a_job_has_its_words_and_its_truth_apart() -> None:
     words = (
         "{name: J, submit: 1m, gpus: 0.5, runtime: [10, 1h], exit_code: [1, 0], stop_time: never, speed: {A100: 2.1}, "
@@ -96,7 +102,7 @@ def test_of_jobs_that_enter_together_those_that_others_wait_for_go_first() -> No
         ("{name: J, gpus: .inf}", ["gpus", "inf"]),
         ("{name: J, gpus: 1.0e+400}", ["gpus", "1.0e+400"]),
         ("{name: J, memory: 1e400}", ["memory", "1e400"]),
-        ("{name: J, cpus: true}", ["cpus", "True"]),
+        ("{name: J, cpus: true}", ["cpus", "true"]),
         ("{name: J, runtime: -5}", ["runtime", "-5"]),
         ("{name: J, runtime: []}", ["runtime"]),
         ("{name: J, exit_code: 256}", ["exit_code", "256"]),

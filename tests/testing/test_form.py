@@ -70,7 +70,7 @@ def test_what_is_allowed_is_taken(text: str) -> None:
         ("after: [{job: hi, after: low, withn: 1}]", "did you mean 'within'?"),
         ("final: {hi: done}", "expect.final: hi: 'done' is refused: one of pending, running, succeeded, failed"),
         ("final: {hi: suceeded}", "did you mean 'succeeded'?"),
-        ("final: {hi: null}", "expect.final: hi: None is refused"),
+        ("final: {hi: null}", "expect.final: hi: null is refused"),
         ("final: succeeded", "expect.final: 'succeeded' is refused"),
         ("preempted: [hi]", "expect.preempted: ['hi'] is refused"),
         ("preempted: {exactly: [lo]}", "expect.preempted.exactly: 'lo' is refused: no job 'lo'; did you mean 'low'?"),

@@ -34,7 +34,7 @@ def _read(name: str) -> Any:
 
 
 def _as_they_read_it(name: str, scenario: Any) -> Any:
-    """The independent judge cannot read the unit Ki, which SPEC allows."""
+    """The independent judge cannot read the unit Ki, which docs/job.md allows."""
     return json.loads(json.dumps(scenario).replace('"1Ki"', "1024")) if name.startswith("83-") else scenario
 
 

@@ -21,7 +21,8 @@ _FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 def words_of(spec: JobSpec) -> dict[str, Any]:
     """Return all words of a job but `env`, which may hold secrets; null for what was not said.
 
-    Amounts are numbers in SPEC's units: GPUs, CPUs, Gbit/s, bytes, seconds. `read_job` makes the same job of them.
+    Amounts are numbers in the units of docs/job.md: GPUs, CPUs, Gbit/s, bytes, seconds. `read_job` makes the same job
+    of them.
     """
     return {
         "name": spec.name,

@@ -9,11 +9,10 @@ from fastapi import APIRouter, Response
 
 from clearway.api.desk import TheDesk, TheNode, answer
 from clearway.api.moments import iso
-from clearway.api.rows import node_row, plain, policy_words
+from clearway.api.rows import free_milli, node_row, plain, policy_words
 from clearway.model.asks import Drain
 from clearway.model.errors import NotFoundError
 from clearway.model.states import shown
-from clearway.model.values import MILLI
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
@@ -34,12 +33,13 @@ def status(desk: TheDesk) -> Response:
     """Show the controller and what it has in hand."""
     how, policy = desk.controller.health(), desk.board.policy
     nodes = list(desk.board.nodes.values())
+    states = Counter(str(shown(row.state)) for row in list(desk.board.jobs.values()) if row.array is None)
     return answer(
         {
             "controller": {**desk.about, "state": how.state, "text": how.text},
             "engine": {"name": desk.settings.engine, "enforced": desk.enforced},
             "policy": policy_words(policy) if policy else None,
-            "jobs": dict(sorted(Counter(str(shown(row.state)) for row in list(desk.board.jobs.values())).items())),
+            "jobs": dict(sorted(states.items())),
             "nodes": len(nodes),
             "gpus": _gpus(desk),
             "journal": {"records": desk.journal.last()},
@@ -65,7 +65,7 @@ def _gpus(desk: Desk) -> dict[str, Any]:
     return {
         "total": total,
         "held": plain(held),
-        "free": plain(total * MILLI - held),
+        "free": plain(sum(map(free_milli, nodes))),
         "counted_only": sum(n.spec.gpus for n in nodes if n.spec.counted_only),
     }
 

@@ -1,4 +1,4 @@
-"""Rows of the board as the API shows them: SPEC's words in SPEC's units."""
+"""Rows of the board as the API shows them: the words of docs/job.md and docs/scenario.md, in their units."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
         "submitted": iso(row.submitted_us),
         "started": iso_or_none(row.started_us),
         "ended": iso_or_none(row.ended_us),
+        "stopped": iso_or_none(row.stopped_us),
         "attempt": row.attempt,
         "tasks": row.tasks,
         "gpus": plain(row.milli_gpus),
@@ -96,7 +97,6 @@ def full_reason(reason: Reason) -> dict[str, Any]:
 def node_row(row: NodeRow) -> dict[str, Any]:
     """Return a node with what it has and what is held of it. A resource that it does not mention is null: plenty."""
     spec = row.spec
-    use = dict(row.use)
     return {
         "name": spec.name,
         "state": _node_state(row),
@@ -118,7 +118,7 @@ def node_row(row: NodeRow) -> dict[str, Any]:
         "taints": list(spec.taints),
         "tasks": row.tasks,
         "use": amounts(row.use),
-        "free_gpus": plain(_usable(row) * MILLI - use.get("gpus", 0)),
+        "free_gpus": plain(free_milli(row)),
         "devices": [_device(row, number) for number in range(spec.gpus)],
         "slices": [_slice(row, spec.gpus + at, *one) for at, one in enumerate(spec.slices)],
     }
@@ -179,7 +179,7 @@ def policy_words(spec: PolicySpec) -> dict[str, Any]:
 
 
 def amounts(found: Iterable[tuple[str, int]]) -> dict[str, float]:
-    """Return amounts by resource in SPEC's units."""
+    """Return amounts by resource, in the units of docs/job.md."""
     return {name: plain(n) if name in _IN_THOUSANDTHS else n for name, n in found}
 
 
@@ -198,8 +198,12 @@ def _at(held: tuple[int, ...], number: int) -> int:
     return held[number] if number < len(held) else 0
 
 
-def _usable(row: NodeRow) -> int:
-    return 0 if row.lost or row.drained or row.gone_us is not None else row.spec.gpus - len(row.unhealthy)
+def free_milli(row: NodeRow) -> int:
+    """Return what of a node's devices may be given away: nothing of a closed node, nor of one that is ill or cut."""
+    if row.lost or row.drained or row.gone_us is not None:
+        return 0
+    closed = row.spec.cut | {*row.unhealthy}
+    return sum(MILLI - min(_at(row.shares, n), MILLI) for n in range(row.spec.gpus) if n not in closed)
 
 
 def _node_state(row: NodeRow) -> str:

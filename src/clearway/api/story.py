@@ -128,7 +128,7 @@ def story_of(desk: Desk, job: JobId) -> Story:
 
 
 def events_of(desk: Desk, job: JobId) -> list[dict[str, Any]]:
-    """Return what happened to a job, as SPEC's events with dates."""
+    """Return what happened to a job, as events of docs/timeline.md with dates."""
     found: list[dict[str, Any]] = _timeline(desk, desk.records(job)).as_dict()["events"]
     return found
 

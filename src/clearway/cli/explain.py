@@ -8,7 +8,7 @@ import click
 
 from clearway.cli.past import job_of, progress
 from clearway.cli.shell import Shell, command
-from clearway.model.errors import InputError, NotFoundError
+from clearway.model.errors import NotFoundError
 
 if TYPE_CHECKING:
     from clearway.compose.past import PastOf
@@ -28,7 +28,7 @@ def explain_command(shell: Shell, number: int | None, ref: str | None) -> None:
     from clearway.compose.past import past_of
 
     if (number is None) == (ref is None):
-        raise InputError("--cycle", number, "either --cycle N or --job JOB")
+        raise click.UsageError("either --cycle N or --job JOB")
     with past_of(shell.home) as past, progress(past.last()) as told:
         if number is None:
             number = past.cycle_of(job_of(past.world_at(None), ref or ""))

@@ -15,23 +15,22 @@ JOB_REFERENCES = (
 
 
 @command("help")
-@click.argument("subject", required=False, metavar="[COMMAND | exit-codes | jobs]")
-def help_command(shell: Shell, subject: str | None) -> None:
+@click.argument("words", nargs=-1, metavar="[COMMAND | exit-codes | jobs]")
+def help_command(shell: Shell, words: tuple[str, ...]) -> None:
     """Explain a command; exit-codes: the numbers that commands exit with; jobs: how a job is named."""
     context = click.get_current_context()
     subjects = {"exit-codes": [(str(n), text) for n, text in EXIT_CODES], "jobs": list(JOB_REFERENCES)}
-    if subject in subjects:
-        _table(shell, subject, subjects[subject])
+    if len(words) == 1 and words[0] in subjects:
+        _table(shell, words[0], subjects[words[0]])
         return
-    root = context.find_root()
-    group = root.command
-    if subject is None or not isinstance(group, click.Group):
-        click.echo(group.get_help(root))
-        return
-    found = group.get_command(root, subject)
-    if found is None:
-        raise click.UsageError(f"no command or subject {subject!r}", root)
-    click.echo(found.get_help(click.Context(found, parent=root, info_name=subject)))
+    here = context.find_root()
+    for word in words:
+        group = here.command
+        found = group.get_command(here, word) if isinstance(group, click.Group) else None
+        if found is None:
+            raise click.UsageError(f"no command or subject {' '.join(words)!r}", context.find_root())
+        here = click.Context(found, parent=here, info_name=word)
+    click.echo(here.get_help())
 
 
 def _table(shell: Shell, subject: str, rows: list[tuple[str, str]]) -> None:

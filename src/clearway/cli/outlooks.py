@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 
-def outlook_lines(row: dict[str, Any]) -> Iterator[str]:
-    """Yield what a job lacks, when it is expected to start, and what would let it start at once."""
+def outlook_lines(row: dict[str, Any], said: Collection[str] = ()) -> Iterator[str]:
+    """Yield what a job lacks, when it is expected to start, and what would let it start at once; nothing of `said`."""
     for lack in row["lacks"]:
-        yield lack["text"]
+        if lack["text"] not in said:
+            yield lack["text"]
         if lack["lifts_text"]:
             yield f"  lifted by {lack['lifts_text']}"
     yield row["text"]

@@ -107,7 +107,7 @@ def _cells(row: dict[str, Any]) -> list[str | Cell]:
 
 def ran(row: dict[str, Any]) -> str:
     """Return how long the present or last attempt of a job has run; nothing while it waits for another."""
-    return "" if row["state"] == "pending" else shown.between(row["started"], row["ended"])
+    return "" if row["state"] == "pending" else shown.between(row["started"], row["stopped"] or row["ended"])
 
 
 def inner(row: dict[str, Any]) -> str:

@@ -50,7 +50,7 @@ def _list(shell: Shell) -> None:
 
 
 def _next(row: dict[str, Any]) -> str:
-    return "paused" if row["paused"] else row["next"] or shown.NOTHING
+    return "paused" if row["paused"] else shown.clock(row["next"])
 
 
 @command("pause")

@@ -69,7 +69,7 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
         shell.line(f"  {reason['text']}")
     if promise := shown.expected(told.get("expected")):
         shell.line(f"  {promise}")
-    for line in outlook_lines(told["outlook"]) if "outlook" in told else ():
+    for line in _outlook(told):
         shell.line(f"  {line}")
     _tell_rest(shell, told, said)
 
@@ -101,6 +101,11 @@ def _since(told: dict[str, Any]) -> Iterator[str]:
         yield f"  for this since {shown.clock(told['reasons_since'])} ({shown.ago(told['reasons_since'])}):"
 
 
+def _outlook(told: dict[str, Any]) -> Iterator[str]:
+    if "outlook" in told:
+        yield from outlook_lines(told["outlook"], [reason["text"] for reason in told["reasons"]])
+
+
 def _order(order: dict[str, Any]) -> str:
     """Word what each order says of a job: as one sum, or one after the other."""
     parts = order["parts"]
@@ -122,7 +127,7 @@ def _tell_past(shell: Shell, told: dict[str, Any]) -> None:
     _count_anew(told)
     for reason in told["reasons"]:
         shell.line(f"  {reason['text']}")
-    for line in outlook_lines(told["outlook"]) if "outlook" in told else ():
+    for line in _outlook(told):
         shell.line(f"  {line}")
 
 

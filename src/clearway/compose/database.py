@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.compose.assemble import policy_of
 from clearway.compose.stores import engine_home, open_journal, open_reader, remove_output
-from clearway.config.home import home_dir
+from clearway.config.home import home_dir, make_home
 from clearway.config.settings import load_settings
 from clearway.control import Board, snapshots
 from clearway.control.upkeep import tidy, write
 from clearway.loop.snapshot import settled, take
 from clearway.loop.world import World
-from clearway.model.errors import ClearwayError, ConflictError, NotFoundError
+from clearway.model.errors import ClearwayError, ConflictError, InputError, NotFoundError
 from clearway.ports.journal import Mark
 from clearway.store.copying import copy
 from clearway.store.sqlite import SqliteJournal
@@ -64,6 +64,8 @@ def backup(home: Path | None, file: Path) -> int:
     """Copy the journal into a new file, also while a controller runs; return the number of the last record."""
     if file.exists():
         raise ConflictError(f"{file} is there already: a backup is never written over something")
+    if not file.parent.is_dir():
+        raise InputError("file", str(file), f"a file that can be written (there is no folder {file.parent})")
     with closing(open_reader(_settings(home))) as source:
         try:
             with closing(SqliteJournal(file)) as target:
@@ -77,9 +79,11 @@ def backup(home: Path | None, file: Path) -> int:
 
 
 def restore(home: Path | None, file: Path) -> int:
-    """Put the records of a backup into a home without any; return the number of the last one."""
-    with closing(SqliteJournal(file, writes=False)) as source, closing(open_journal(_settings(home))) as target:
-        return copy(source, target)
+    """Put the records of a backup into a home without any, also a new one; return the number of the last one."""
+    with closing(SqliteJournal(file, writes=False)) as source:
+        make_home(home_dir(home))
+        with closing(open_journal(_settings(home))) as target:
+            return copy(source, target)
 
 
 def compact(home: Path | None) -> tuple[int, int]:

@@ -207,7 +207,7 @@ class Board:
             case ev.Started():
                 self._books.hold(record)
                 started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
-                started = replace(started, promised_us=None)
+                started = replace(started, promised_us=None, stopped_us=None)
                 self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
             case ev.Resized():
                 self._books.more(record)
@@ -227,11 +227,12 @@ class Board:
             case fe.Reopened():
                 self._books.enter(record.job, record.spec)
                 again = replace(row, state=State.PENDING, reason=None, ended_us=None)
+                again = replace(again, stopped_us=row.stopped_us or row.ended_us)
                 self._put(replace(again, queue=record.spec.queue, priority=record.spec.priority))
             case ev.AttemptEnded():
                 self._books.free_all(record.job)
             case ev.Requeued():
-                again = replace(row, state=State.PENDING, grants=(), ended_us=None)
+                again = replace(row, state=State.PENDING, grants=(), ended_us=None, stopped_us=record.at_us)
                 self._put(replace(again, cls=None, reasons=(record.cause,)))
             case ev.Ended():
                 well = row.progress is not None and record.state is State.SUCCEEDED

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_IN_FILES = {None: "null", True: "true", False: "false"}
 SHOWN_VALUE_CHARS = 80  # a value in a message is cut here: enough to recognise it, short enough to read
 
 
@@ -102,7 +103,9 @@ class _Shown(str):
 
 
 def shown(value: object) -> str:
-    """Return `value` as a message shows it: quoted if it is text, cut if it is long."""
+    """Return `value` as a message shows it: as files write it, quoted if it is text, cut if it is long."""
+    if value is None or isinstance(value, bool):
+        return _IN_FILES[value]
     try:
         text = str(value) if isinstance(value, _Shown) else repr(value)
     except ValueError:

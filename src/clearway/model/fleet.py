@@ -115,7 +115,7 @@ class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class PolicySpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What decides. Words as in SPEC's policy; durations in microseconds."""
+    """What decides: the words of `policy` in docs/scenario.md; durations in microseconds."""
 
     order: tuple[str, ...] = ("priority", "fifo")
     backfill: str = "easy"

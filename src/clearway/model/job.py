@@ -90,7 +90,7 @@ class Topology(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All the words of a job, read and checked. SPEC's words with units added; None means not said.
+    """All the words of a job (docs/job.md), read and checked, with units added to their names; None means not said.
 
     `code`: empty where it runs in `workdir` as that is when it starts, else `sha256:` and the digest of the files that
     it takes along (`copied` before they were packed).

@@ -235,7 +235,7 @@ JOB_WORDS: dict[str, Word] = {
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
 LATER = frozenset({"secrets"})
-"""Words of SPEC that this version knows but does not carry out: refused with that rule, never ignored."""
+"""Words (docs/job.md) that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
 def read_words(
@@ -251,7 +251,7 @@ def read_words(
         if key in LATER:
             raise NotYetError.of(str(key), value, place)
         if key not in words:
-            raise UnknownWordError.of(key, words, place)
+            raise UnknownWordError.of(key, {*words, *extra}, place)
         if value is not None:
             found[str(key)] = _read(place, words[key], str(key), value)
     return found
@@ -270,7 +270,7 @@ def check_keys(place: str, raw: object, words: Mapping[str, Word], extra: frozen
         raise InputError(place, raw, "a map of words")
     for key in raw:
         if key not in words and key not in extra and key not in LATER:
-            raise UnknownWordError.of(key, words, place)
+            raise UnknownWordError.of(key, {*words, *extra}, place)
 
 
 def read_job(

@@ -132,7 +132,7 @@ class Summary:
             handler(record)
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """Return SPEC's summary of all records so far."""
+        """Return the summary (docs/timeline.md) of all records so far."""
         end_us, (held, used, there, waste, price) = self._ended or (None, (0,) * 5)
         return {
             "makespan": None if end_us is None else (end_us - (self._first_us or 0)) / SECOND_US,

@@ -1,4 +1,4 @@
-"""Records folded into the timeline of SPEC: jobs with attempts and waits, events, a summary.
+"""Records folded into the timeline of docs/timeline.md: jobs with attempts and waits, events, a summary.
 
     timeline = Timeline()
     for record in records:
@@ -97,7 +97,7 @@ class Timeline:
             handler(record)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return SPEC's timeline of all records so far."""
+        """Return the timeline of all records so far."""
         jobs: dict[str, Any] = {}
         for track in self._jobs.values():
             # Names may repeat in a live product; the later ones then carry their number.

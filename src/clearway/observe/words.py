@@ -33,7 +33,7 @@ def sentence(reason: Reason, moment: Callable[[int], str] = amounts.seconds) -> 
 
 
 def needs(reason: Reason) -> dict[str, float]:
-    """Return what one task asks for by SPEC's words, in their units (GPUs, CPUs, bytes); empty where it is not said."""
+    """Return what one task asks for, by the words and in the units of docs/job.md; empty where it is not said."""
     found: dict[str, float] = {}
     for key, value in reason.facts:
         if not isinstance(value, int):
@@ -420,7 +420,8 @@ def _dependency(f: Facts) -> str:
 
 def _indices(f: Facts) -> str:
     found = [f"{f.number(how)} {how}" for how in ("failed", "cancelled") if f.number(how)]
-    named = f" (failed: {f.name('named')})" if f.reason.get("named") else ""
+    which = f.name("named")
+    named = f" (failed: {'indices' if ',' in which else 'index'} {which})" if f.reason.get("named") else ""
     return f"of its {f.number('of')} jobs {' and '.join(found)}{named}"
 
 

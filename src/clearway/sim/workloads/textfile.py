@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from clearway.model.errors import InputError, NotFoundError
+from clearway.model.errors import InputError
 from clearway.sim.workloads.order import Line
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _raw(path: Path) -> Iterator[IO[bytes]]:
             else:
                 yield file
     except FileNotFoundError as error:
-        raise NotFoundError(f"{path}: there is no such file") from error
+        raise InputError("workload", str(path), f"a file that can be read ({error.strerror})") from error
     except (OSError, EOFError, zipfile.BadZipFile) as error:
         raise InputError("workload", str(path), f"a file that can be read ({error})") from error
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def timeline_of(outcome: Outcome) -> Raw:
-    """Return SPEC's timeline of what came of a scenario."""
+    """Return the timeline (docs/timeline.md) of what came of a scenario."""
     timeline = Timeline(busy=outcome.busy)
     for record in outcome.records:
         timeline.apply(record)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 OWN = ("failed", "timed_out")
 _KILLED = 137
-_BACKOFF_S, _LONGEST_S, _LOSSES = 2, 300, 10  # SPEC's defaults
+_BACKOFF_S, _LONGEST_S, _LOSSES = 2, 300, 10  # the defaults of docs/job.md
 _ENDS_IT = ("deadline", "start_deadline", "after", "on_deadline", "retry_window")
 """Words by which a job may end otherwise than by its last failure."""
 

@@ -47,7 +47,7 @@ def breaches(scenario: Mapping[str, Any], timeline: Mapping[str, Any]) -> list[B
     try:
         world = World(dict(scenario), dict(timeline))
     except _FORM as error:
-        text = "form: the timeline does not have SPEC's form, or grants what cannot be asked for"
+        text = "form: the timeline does not have the form of docs/timeline.md, or grants what cannot be asked for"
         return [Breach(f"{text}: {_said(error)}")]
     for name, rule in RULES.items():
         broken += _lines(name, lambda rule=rule: rule(world))  # type: ignore[misc]

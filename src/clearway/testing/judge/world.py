@@ -59,7 +59,7 @@ class Machine:
 
 
 class World:
-    """The index. Raises KeyError, TypeError, ValueError or the like where a timeline does not have SPEC's form."""
+    """The index. Raises KeyError, TypeError, ValueError or the like for what has not the form of docs/timeline.md."""
 
     def __init__(self, scenario: Raw, timeline: Raw) -> None:
         """Read both."""
