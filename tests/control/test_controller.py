@@ -96,7 +96,7 @@ def test_a_job_from_submit_to_end(live: Live) -> None:
     assert live.over(number) is State.SUCCEEDED
     until(lambda: not live.engine.ends)
     kinds = [type(r).__name__ for r in live.records()]
-    assert kinds[-6:] == ["Joined", "Started", "TaskStarted", "TaskEnded", "AttemptEnded", "Ended"]
+    assert kinds[-7:] == ["Joined", "Planned", "Started", "TaskStarted", "TaskEnded", "AttemptEnded", "Ended"]
     assert live.controller.health().state == "up"
 
 

@@ -76,6 +76,10 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.QUEUE_LIMIT, queue="q", resource="memory", need=GIB, used=0, limit=GIB // 2),
         "needs 1 GiB of memory; queue q holds 0 bytes of memory and may hold at most 512 MiB of memory (its limit)",
     ),
+    (
+        because(Code.SPOT_NOTICE, node="s1", gone_us=40_000_000),
+        "node s1 is taken away by its provider at 40 s",
+    ),
     (because(Code.SLOTS, limit="db", slots=1, used=1), "waits for a slot of the limit db: all 1 are in use"),
     (because(Code.AFTER, jobs="prepare, clean"), "waits for prepare, clean to succeed"),
     (
