@@ -29,6 +29,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
             "name": f"j{n}", "submit": draw(st.integers(0, 200)), "gpus": draw(SIZES), "tasks": draw(SIZES),
             "runtime": draw(st.integers(1, 100)), "priority": draw(st.integers(0, 1)),
             **({"time_limit": 150} if draw(st.booleans()) else {}),
+            **({"checkpoint": {"on_stop": True, "grace": 5}} if draw(st.booleans()) else {}),
         }
         for n in range(draw(st.integers(1, 8)))
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 The waiting jobs are packed, in the policy's order and by the policy's scores, on a copy of the books in which every
 machine that is on its way is there. Who finds no place gets new machines: of the type that costs least for it, of as
 few as hold it. Where there are several types, that is compared with taking everything of one type as far as it goes;
-the plan that starts most jobs wins, then the cheaper one, then the one with fewer machines.
+the plan that starts most jobs wins, then the one whose further orders cost least, then the cheaper one in all.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Needed(NamedTuple):
     """What to order, in this order; who counts on which machine that is there or on its way; who gets none.
 
     `short`: classes of which a job finds no place although a type could hold it: no more may be ordered. `started` is
-    how many jobs find a place, `cost` the price per hour of the machines beside those that are there.
+    how many jobs find a place, `cost` the price per hour of the machines beside those that are there, `more` that of
+    those to order.
     """
 
     wishes: tuple[Wish, ...] = ()
@@ -48,6 +49,7 @@ class Needed(NamedTuple):
     short: Mapping[ClassId, str] = {}
     started: int = 0
     cost: int = 0
+    more: int = 0
 
 
 def needed(view: View, fleet: Fleet, moving: Sequence[Waiting] = ()) -> Needed:
@@ -66,7 +68,7 @@ def needed(view: View, fleet: Fleet, moving: Sequence[Waiting] = ()) -> Needed:
     tasks = sum(role.min_tasks for _, waiting in turns for role in waiting.spec.roles)
     plans = [_Plan(view, kinds, fleet, None, tasks).of(turns)]
     plans += [_Plan(view, kinds, fleet, kind, tasks).of(turns) for kind in kinds if len(kinds) > 1]
-    return min(plans, key=lambda plan: (-plan.started, plan.cost, len(plan.wishes)))
+    return min(plans, key=lambda plan: (-plan.started, plan.more, len(plan.wishes), plan.cost))
 
 
 def _apart(view: View, moving: Sequence[Waiting]) -> list[tuple[WaitClass, Waiting]]:
@@ -101,7 +103,7 @@ class _Plan:
         self.short: dict[ClassId, str] = {}
         self.failed: set[ClassId] = set()
         self.placed: list[tuple[Waiting, list[Held]]] = []
-        self.started = self.cost = 0
+        self.started = self.cost = self.more = 0
 
     def of(self, turns: Sequence[tuple[WaitClass, Waiting]]) -> Needed:
         """Pack the line and leave the queues' books as they were."""
@@ -117,7 +119,7 @@ class _Plan:
                 queues.count_slots(waiting.spec.uses, -1)
             queues.revision = before
         counted = {node: tuple(jobs) for node, jobs in self.counted.items()}
-        return Needed(tuple(self.wishes), counted, self.short, self.started, self.cost)
+        return Needed(tuple(self.wishes), counted, self.short, self.started, self.cost, self.more)
 
     def _serve(self, cls: WaitClass, waiting: Waiting) -> bool:
         """Find a place for a job, on new machines if it must be; return whether others of its class may too."""
@@ -159,6 +161,7 @@ class _Plan:
         for kind in self.kinds:
             self.cost += opened.get(kind.name, 0) * kind.node.price_micros
             new = self.books.new_among(kind.name, opened.get(kind.name, 0))
+            self.more += new * kind.node.price_micros
             self.wishes += [Wish(kind, waiting.job)] * new
         self.books.open(opened)
         return held

@@ -143,15 +143,23 @@ class _Run:
 
 def _deaths(w: World) -> Iterator[tuple[int, str | None]]:
     """Yield (moment, node or None for all) at which processes die without a word."""
+    for at, node, said_at in _said_deaths(w):
+        machine = w.timeline.get("machines", {}).get(node) if node else None
+        if machine is None or moment(machine["ready"]) <= said_at:  # nothing befalls what is not there yet
+            yield at, node
+
+
+def _said_deaths(w: World) -> Iterator[tuple[int, str | None, int]]:
+    """Yield each moment of death with its node and the moment of the event."""
     for at, event in w.events:
         if "node_lost" in event:
-            yield at, event["node_lost"]
+            yield at, event["node_lost"], at
         if "kill_all" in event:
-            yield at, None
+            yield at, None, at
         notice = event.get("spot_notice")
         if notice:
             notice = {"node": notice} if isinstance(notice, str) else notice
-            yield at + span(notice.get("in", DEFAULT_NOTICE_S)), notice["node"]
+            yield at + span(notice.get("in", DEFAULT_NOTICE_S)), notice["node"], at
 
 
 def _inputs(words: Raw) -> dict[str, int]:
