@@ -112,6 +112,50 @@ def test_a_job_that_is_being_stopped_ends_with_its_node_as_it_was_meant_to() -> 
     assert (end.state, end.at_us) == (State.CANCELLED, 40 * SECOND_US)
 
 
+# --- many at once ----------------------------------------------------------------------------------
+
+
+def silent_at_10(many: int, of: int) -> Bench:
+    bench = Bench(*(node(f"n{i}", 1) for i in range(of)))
+    numbers = bench.submit(*(job(f"j{i}") for i in range(of)))
+    for number in numbers:
+        bench.up(number)
+    bench.at(10, *(NodeIsQuiet(f"n{i}") for i in range(many)))
+    return bench
+
+
+def test_a_few_silent_nodes_are_lost_together() -> None:
+    bench = silent_at_10(3, of=3)
+    bench.at(100)
+    assert lost_at_s(bench) == [40, 40, 40]
+
+
+def test_many_among_many_more_are_lost_together() -> None:
+    bench = silent_at_10(4, of=8)
+    bench.at(100)
+    assert lost_at_s(bench) == [40, 40, 40, 40]
+
+
+def test_where_more_are_silent_than_heard_of_one_a_lease_is_lost() -> None:
+    bench = silent_at_10(5, of=8)
+    bench.at(101)
+    assert lost_at_s(bench) == [40, 70, 100]
+    copy = bench.rebuilt()
+    assert copy.state.lost == bench.world.state.lost
+
+
+def test_while_none_is_heard_of_none_is_lost_and_then_each_is_given_a_lease() -> None:
+    bench = silent_at_10(4, of=4)
+    bench.at(1000)
+    assert lost_at_s(bench) == []
+    bench.at(1001, NodeIsUp(node("n0", 1), tuple(bench.tasks(JobId(1)))))
+    bench.at(1030)
+    assert lost_at_s(bench) == []
+    bench.at(1020 + 200)
+    assert lost_at_s(bench) == [1031, 1031, 1031], "three are few, once one is heard of"
+    assert bench.entry(JobId(1)).attempt == 1
+
+
 # --- heard of --------------------------------------------------------------------------------------
 
 

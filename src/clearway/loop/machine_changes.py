@@ -86,7 +86,7 @@ def clear_slot(state: WorldState, node: NodeId) -> None:
     state.quiet.pop(node, None)
     state.notices.pop(node, None)
     state.view.ledger.leaving.discard(node)
-    state.lost.discard(node)
+    state.lost.pop(node, None)
     state.strays.pop(node, None)
     state.unhealthy.pop(node, None)
     state.view.ledger.add_node(node, NodeSpec(name="", cpus=0, memory=0, disk=0, bandwidth=0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearway.loop import endings, notices
+from clearway.loop import endings, notices, silence
 from clearway.loop.difference import Between
 from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
@@ -136,6 +136,8 @@ def lease_due(world: World, timer: Timer) -> None:
     if node not in world.state.quiet:
         return
     due = world.state.lease_end_us(node)
+    if due <= world.now_us:
+        due = silence.waits_until_us(world.state, world.now_us) or due
     if due > world.now_us:
         world.state.timers.add(Timer(due, Due.LEASE, node))
         return

@@ -11,7 +11,7 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import arrays, changes, costs, flow_changes, machine_changes, notice_changes
+from clearway.loop import arrays, changes, costs, flow_changes, machine_changes, notice_changes, silence
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -54,7 +54,7 @@ class WorldState:
         self.nodes: dict[str, NodeId] = {}
         self.quiet: dict[NodeId, int] = {}
         self.notices: dict[NodeId, tuple[int, ...]] = {}  # when their provider takes them away
-        self.lost: set[NodeId] = set()
+        self.lost: dict[NodeId, int] = {}
         self.strays: dict[NodeId, set[TaskRef]] = {}
         self.unhealthy: dict[NodeId, tuple[int, ...]] = {}
         self.timers = Timers()
@@ -232,15 +232,15 @@ class WorldState:
         self.open_if_clean(record.node)
 
     def _node_heard(self, record: ev.NodeHeard) -> None:
+        silence.ends(self, record)
         self.quiet.pop(record.node, None)
-        self.lost.discard(record.node)
-        strays = {task for task in record.running if self.live(task) is None}
-        self.strays[record.node] = strays
+        self.lost.pop(record.node, None)
+        self.strays[record.node] = {task for task in record.running if self.live(task) is None}
         notice_changes.past(self, record.node, record.at_us)
         self.open_if_clean(record.node)
 
     def _node_lost(self, record: ev.NodeLost) -> None:
-        self.lost.add(record.node)
+        self.lost[record.node] = record.at_us
         self.quiet.pop(record.node, None)
         notice_changes.past(self, record.node, record.at_us)
         self._free_all_on(record.node, record.at_us)

@@ -125,6 +125,7 @@ class NodeKept(msgspec.Struct, frozen=True, omit_defaults=True):
     sick: tuple[int, ...] = ()
     quiet_us: int | None = None
     lost: bool = False
+    lost_us: int = 0
     strays: tuple[TaskRef, ...] | None = None
     unhealthy: tuple[int, ...] | None = None
     notices: tuple[int, ...] = ()

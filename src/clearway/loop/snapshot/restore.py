@@ -68,7 +68,7 @@ def _nodes(state: WorldState, kept: f.WorldKept) -> None:
         if node.quiet_us is not None:
             state.quiet[at] = node.quiet_us
         if node.lost:
-            state.lost.add(at)
+            state.lost[at] = node.lost_us
         if node.strays is not None:
             state.strays[at] = set(node.strays)
         if node.unhealthy is not None:

@@ -140,6 +140,7 @@ def _node(state: WorldState, node: NodeId) -> f.NodeKept:
         sick=tuple(sorted(ledger.unwell[node])),
         quiet_us=state.quiet.get(node),
         lost=node in state.lost,
+        lost_us=state.lost.get(node, 0),
         strays=None if strays is None else tuple(sorted(strays, key=_in_order)),
         unhealthy=state.unhealthy.get(node),
         notices=state.notices.get(node, ()),
