@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clearway.flow.schedule_words import read_schedule
 from clearway.flow.ticks import check_cron, check_zone, latest, shown, ticks
 from clearway.model.errors import InputError
 from clearway.model.flow import ScheduleSpec
@@ -126,3 +127,29 @@ def test_what_is_no_cron(cron: str) -> None:
 def test_what_is_no_zone(zone: str) -> None:
     with pytest.raises(InputError):
         check_zone("timezone", zone)
+
+
+def test_excluded_days_are_those_of_the_time_zone() -> None:
+    spec = ScheduleSpec(
+        "S", "0 0,23 * * *", "Asia/Tokyo", exclude=(("2026-03-02", "2026-03-02"), ("2026-03-04", "2026-03-05"))
+    )
+    found = [(shown(t.at_us), t.excluded) for t in islice(ticks(spec, at("2026-03-01T00:00:00+00:00")), 10)]
+    assert [text[5:13] for text, excluded in found if excluded] == [
+        "03-01T15",
+        "03-02T14",
+        "03-03T15",
+        "03-04T14",
+        "03-04T15",
+        "03-05T14",
+    ]
+    late = latest(spec, at("2026-03-01T00:00:00+00:00"), at("2026-03-05T12:00:00+00:00"), 1)
+    assert [shown(t.at_us) for t in late] == ["2026-03-03T14:00:00Z"]
+
+
+@pytest.mark.parametrize(
+    "bad", ["2026-12-24", ["24.12.2026"], [{"from": "2026-12-24"}], [{"from": "2026-12-24", "to": "2026-12-23"}], [7]]
+)
+def test_days_that_are_refused(bad: object) -> None:
+    with pytest.raises(InputError) as caught:
+        read_schedule({"name": "S", "cron": "@daily", "exclude": bad, "job": {"run": "true"}}, {})
+    assert "exclude" in f"{caught.value.field} {caught.value}"

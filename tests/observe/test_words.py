@@ -177,6 +177,7 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.EVERY_POINT, points=6, completed=5, trials=10),
         "every point of the space was tried (6): 5 of 10 trials completed",
     ),
+    (because(Code.EXCLUDED, timezone="Europe/Berlin"), "its day in Europe/Berlin is excluded"),
     (
         because(Code.NO_POINT, error="ValueError: no"),
         "its sampler found no point: ValueError: no",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 from clearway.flow.ticks import check_cron, check_zone
@@ -42,6 +43,34 @@ def _repeated(field: str, value: object) -> str:
     return v.choice(field, value, ("first", "both"))
 
 
+def _exclude(field: str, value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, list):
+        raise InputError(field, value, EXCLUDE_RULE)
+    return tuple(_days(f"{field}[{i}]", one) for i, one in enumerate(value))
+
+
+def _days(field: str, value: object) -> tuple[str, str]:
+    if not isinstance(value, dict):
+        day = _day(field, value)
+        return day, day
+    given = read_words(field, value, EXCLUDE_WORDS)
+    if "from" not in given or "to" not in given or given["to"] < given["from"]:
+        raise InputError(field, value, EXCLUDE_RULE)
+    return given["from"], given["to"]
+
+
+def _day(field: str, value: object) -> str:
+    try:
+        return date.fromisoformat(v.text(field, value)).isoformat()
+    except ValueError:
+        raise InputError(field, value, EXCLUDE_RULE) from None
+
+
+EXCLUDE_RULE = "days such as 2026-12-24, or {from: 2026-12-24, to: 2027-01-01}"
+EXCLUDE_WORDS: dict[str, Word] = {
+    "from": Word(_day, "text", "the first day"),
+    "to": Word(_day, "text", "the last day"),
+}
 DST_WORDS: dict[str, Word] = {
     "skipped": Word(_skipped, "text", "a time that the clocks leave out: run or skip"),
     "repeated": Word(_repeated, "text", "a time that they show twice: first or both"),
@@ -63,6 +92,7 @@ SCHEDULE_WORDS: dict[str, Word] = {
     "catchup": Word(_catchup, "text", "ticks missed while nothing could fire: " + ", ".join(CATCHUPS)),
     "overlap": Word(_overlap, "text", "a tick while a run is there: " + ", ".join(OVERLAPS)),
     "after_previous": Word(v.flag, "flag", "a run starts only when that of the tick before has succeeded"),
+    "exclude": Word(_exclude, "nested", "days of its time zone on which nothing runs, and ranges {from: .., to: ..}"),
     "dst": Word(_dst, "nested", "{skipped: run or skip, repeated: first or both}: when clocks change"),
 }
 
@@ -96,5 +126,5 @@ def read_schedule(
     return ScheduleSpec(
         given["name"], given["cron"], given.get("timezone", "UTC"), job, flow, given.get("from"), given.get("to"),
         given.get("catchup", "none"), given.get("overlap", "skip"), given.get("after_previous", False),
-        dst.get("skipped", "run"), dst.get("repeated", "first"),
+        dst.get("skipped", "run"), dst.get("repeated", "first"), given.get("exclude", ()),
     )  # fmt: skip

@@ -38,10 +38,11 @@ _LAST_YEAR = 9000
 
 
 class Tick(NamedTuple):
-    """One tick; `skipped`: the clock change leaves it out."""
+    """One tick; `skipped`: the clock change leaves it out; `excluded`: on its day nothing runs."""
 
     at_us: int
     skipped: bool
+    excluded: bool = False
 
 
 def check_zone(field: str, name: str) -> str:
@@ -86,11 +87,21 @@ def ticks(spec: ScheduleSpec, after_us: int) -> Iterator[Tick]:
             return
         if tick.at_us > first_us and tick.at_us != last:
             last = tick.at_us
-            yield tick
+            yield tick._replace(excluded=True) if _excluded(spec, tick.at_us) else tick
+
+
+def _excluded(spec: ScheduleSpec, at_us: int) -> bool:
+    if not spec.exclude:
+        return False
+    day = (_BEGINNING + timedelta(microseconds=at_us)).astimezone(_zone(spec.timezone)).date().isoformat()
+    return any(first <= day <= last for first, last in spec.exclude)
 
 
 def latest(spec: ScheduleSpec, after_us: int, until_us: int, most: int) -> list[Tick]:
-    """Return the newest ticks later than a moment and not later than another one, at most so many, in order."""
+    """Return the newest ticks later than a moment and not later than another one, at most so many, in order.
+
+    Those of excluded days are left out: nothing is to be made up for.
+    """
     found: list[Tick] = []
     for window in (*_WINDOWS, None):
         begin = after_us if window is None else max(after_us, until_us - window // _US)
@@ -98,7 +109,8 @@ def latest(spec: ScheduleSpec, after_us: int, until_us: int, most: int) -> list[
         for tick in ticks(spec, begin):
             if tick.at_us > until_us:
                 break
-            found.append(tick)
+            if not tick.excluded:
+                found.append(tick)
         if len(found) >= most or begin == after_us:
             break
     return found[-most:]

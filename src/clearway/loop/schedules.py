@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from clearway.loop.world import World
     from clearway.model import asks
 
+MOST_AHEAD = 1000
+"""So many ticks are looked through for the next one that runs."""
 MOST_LATE = 1000
 """Runs that make up for missed ticks at once; older ones are dropped."""
 
@@ -65,7 +68,8 @@ def look(world: World) -> tuple[ScheduleView, ...]:
 
 def _view(track: ScheduleTrack) -> ScheduleView:
     spec, last = track.spec, track.last()
-    tick = next((t for t in ticks.ticks(spec, track.seen_us) if t.at_us not in track.taken), None)
+    ahead = islice(ticks.ticks(spec, track.seen_us), MOST_AHEAD)
+    tick = next((t for t in ahead if t.at_us not in track.taken and not t.excluded), None)
     active = tuple(run.name for run in track.active())
     next_us = None if tick is None else tick.at_us
     return ScheduleView(
@@ -142,7 +146,10 @@ def _take(world: World, track: ScheduleTrack, tick: Tick, *, late: bool) -> None
     queued = late and spec.catchup == "all"
     if tick.at_us in track.taken:
         return
-    if tick.skipped:
+    if tick.excluded:
+        reason = because(Code.EXCLUDED, timezone=spec.timezone)
+        world.emit(fe.Ticked(world.now_us, spec.name, tick.at_us, skipped=reason))
+    elif tick.skipped:
         reason = because(Code.CLOCK_CHANGE, timezone=spec.timezone)
         world.emit(fe.Ticked(world.now_us, spec.name, tick.at_us, skipped=reason))
     elif active and spec.overlap == "skip" and not queued:

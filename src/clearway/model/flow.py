@@ -75,7 +75,8 @@ class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A job or a workflow that runs again and again. Its ticks are moments of the wall clock in a time zone.
 
     `skipped` (run, skip) and `repeated` (first, both) say what becomes of a fixed local time in the hours that a clock
-    change leaves out or repeats. Ticks outside `from_us` to `to_us` (wall clock, both included) do not exist.
+    change leaves out or repeats. Ticks outside `from_us` to `to_us` (wall clock, both included) do not exist. On the
+    days of `exclude` (first and last of each range, as ISO dates of the time zone) nothing runs.
     """
 
     name: str
@@ -90,6 +91,7 @@ class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     after_previous: bool = False
     skipped: str = "run"
     repeated: str = "first"
+    exclude: tuple[tuple[str, str], ...] = ()
 
 
 class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):

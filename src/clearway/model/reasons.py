@@ -74,6 +74,7 @@ class Code(StrEnum):
     PREVIOUS_RUN = "previous-run"
     OVERLAP = "overlap"
     CLOCK_CHANGE = "clock-change"
+    EXCLUDED = "excluded"
     # why a search ended as it did
     EVERY_POINT = "every-point"
     TRIALS_FAILED = "trials-failed"

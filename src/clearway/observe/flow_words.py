@@ -65,6 +65,10 @@ def _clock_change(f: Facts) -> str:
     return f"the clocks of {f.name('timezone', 'its time zone')} leave out this hour (dst: skip)"
 
 
+def _excluded(f: Facts) -> str:
+    return f"its day in {f.name('timezone', 'its time zone')} is excluded"
+
+
 def _every_point(f: Facts) -> str:
     done, wanted = f.number("completed"), f.number("trials")
     return f"every point of the space was tried ({f.number('points')}): {done} of {wanted} trials completed"
@@ -91,6 +95,7 @@ SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.PREVIOUS_RUN: _previous_run,
     Code.OVERLAP: _overlap,
     Code.CLOCK_CHANGE: _clock_change,
+    Code.EXCLUDED: _excluded,
     Code.EVERY_POINT: _every_point,
     Code.TRIALS_FAILED: _trials_failed,
     Code.NO_POINT: _no_point,

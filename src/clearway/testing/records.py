@@ -152,7 +152,7 @@ def _flow_records() -> list[ev.Record]:
 def _schedule_records() -> list[ev.Record]:
     schedule = ScheduleSpec(
         "S", "0 1 * * *", "Europe/Berlin", full_job(), full_flow(), 1, 2, "latest", "queue", after_previous=True,
-        skipped="skip", repeated="both",
+        skipped="skip", repeated="both", exclude=(("2026-12-24", "2026-12-26"),),
     )  # fmt: skip
     space = (Dimension("x", ("1", "2")), Dimension("y", (), "1", "9"), Dimension("z", (), "0.5", "1.5", real=True))
     overlap = because(Code.OVERLAP, run="S@1", state="waiting")
