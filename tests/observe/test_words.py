@@ -215,6 +215,10 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.NO_VICTIM, why="priority: nobody of lower priority than 50 runs in queue research"),
         "may stop nobody for it (priority: nobody of lower priority than 50 runs in queue research)",
     ),
+    (
+        because(Code.FROZEN, first="V", job=1, until_us=3610 * S),
+        "V was stopped for it twice within an hour, and is not again before 3,610 s",
+    ),
     (because(Code.CLEARING), "a place is being cleared for it: those who stand there are told to stop"),
     (
         because(Code.PREEMPTED, first="P", cause="priority", priority=100, lost=20_000_000_000),

@@ -39,6 +39,26 @@ def _failing(words: Raw, *attempts: Raw) -> tuple[Raw, Raw]:
     return scenario, timeline({"a": job(0, *attempts, state="failed")})
 
 
+def _exchanging(times: int, why: str) -> tuple[Raw, Raw]:
+    """A job that is stopped so often for one that fails each time, for a reason."""
+    scenario = _scenario({"name": "a", "runtime": 100}, {"name": "b", "runtime": 5}, nodes=[CPU])
+    scenario["policy"] = {"order": ["priority"], "preempt": ["priority"], "calm": 0}
+    cause = f"makes room for b, {why}; 5 s of device time is lost by it"
+    stopped = [ran(_cpu(i * 10, i * 10 + 5), end="preempted", cause=cause) for i in range(times)]
+    shown = timeline({"a": job(0, *stopped, ran(_cpu(times * 10, times * 10 + 100))), "b": job(0, ran(_cpu(0, 5)))})
+    shown["events"] += [
+        {"at": i * 10 + 5, "kind": "stopping", "job": "a", "attempt": i + 1, "cause": cause} for i in range(times)
+    ]
+    return scenario, shown
+
+
+@pytest.mark.parametrize(
+    ("times", "why"), [(2, "which has a higher priority (9)"), (3, "whose turn it is after a time slice")]
+)
+def test_two_exchanges_and_turns_are_no_circle(times: int, why: str) -> None:
+    assert judge(*_exchanging(times, why)) == []
+
+
 def _in_turns(*friends: int, **words: Any) -> tuple[Raw, Raw]:
     """Jobs of one device each, all on device 0 at once, that put up with so many others."""
     names = "abcd"[: len(friends)]
@@ -225,6 +245,7 @@ BROKEN: dict[str, tuple[str, tuple[Raw, Raw]]] = {
         "costs",
         _one({"gpus": 2, "max_cost": 10}, task(0, 11, devices=(0, 1)), nodes=[GPU | {"price": 3600}]),
     ),
+    "an exchange too many": ("exchanges", _exchanging(3, "which has a higher priority (9)")),
     "a loss too many": (
         "tries",
         _failing({"max_losses": 0}, ran(_cpu(0, 1), end="lost"), ran(_cpu(3, 4))),
@@ -265,7 +286,7 @@ def test_a_breach_is_named_by_its_rule_and_seen_by_both(what: str, shared: Path)
     lines = judge(scenario, shown)
     assert lines, what
     assert {text.split(":")[0] for text in lines} == {rule}, lines
-    if what not in STRICTER and rule not in ("tries", "costs"):
+    if what not in STRICTER and rule not in ("tries", "costs", "exchanges"):
         assert independent_judge(shared)(scenario, shown)
 
 
@@ -344,4 +365,5 @@ def test_defaults_come_from_the_nearest_queue_that_states_the_word() -> None:
 
 
 def test_the_rules_are_those_of_the_words() -> None:
-    assert list(RULES) == ["capacity", "sums", "gang", "once", "calm", "why", "asked", "work", "tries", "costs"]
+    always = ["capacity", "sums", "gang", "once", "calm", "why", "asked", "work", "tries", "costs", "exchanges"]
+    assert list(RULES) == always

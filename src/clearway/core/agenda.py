@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clearway.core.line import Key, WaitClass
+    from clearway.core.line import Key, WaitClass, Waiting
     from clearway.core.view import View
     from clearway.model.ids import ClassId
 
@@ -33,6 +33,7 @@ class Agenda:
         self._view = view
         self._moves = view.moving_order and not alone
         self._lanes: dict[str, list[Turn]] = {}
+        self._late: set[ClassId] = set()
         classes = view.line.classes
         for number in first:
             cls = classes[number]
@@ -48,7 +49,8 @@ class Agenda:
 
     def _turn(self, cls: WaitClass, position: int) -> Turn:
         """Return a turn by its key inside its lane."""
-        return Turn(self._view.turn_key(cls, cls.jobs[cls.entries[position][1]], alone=True), cls.id, position)
+        key = self._view.turn_key(cls, cls.jobs[cls.entries[position][1]], alone=True)
+        return Turn(key if cls.id not in self._late else (1, *key[1:]), cls.id, position)
 
     def _front(self, name: str) -> Key:
         """Return what orders a lane now: the key of its first turn. The lane must not be empty."""
@@ -56,7 +58,7 @@ class Agenda:
         if not self._moves:
             return lane[0].key
         if view.queues.any_guarantee:
-            while lane[0].key[0] != (claim := view.claim(view.line.classes[lane[0].cls])):
+            while lane[0].key[0] != (claim := self._claim(lane[0].cls)):
                 heapq.heapreplace(lane, lane[0]._replace(key=(claim, *lane[0].key[1:])))
         return view.placed_key(lane[0].key, name)
 
@@ -74,6 +76,37 @@ class Agenda:
         if listed is None or key < listed:
             self._listed[name] = key
             heapq.heappush(self._order, (key, name))
+
+    def _claim(self, number: ClassId) -> int:
+        return 1 if number in self._late else self._view.claim(self._view.line.classes[number])
+
+    def postpone(self, cls: WaitClass, position: int) -> None:
+        """Give a class its turn by its order alone from now on, whatever it could claim."""
+        self._late.add(cls.id)
+        self.add(cls, position)
+
+    def late(self, cls: WaitClass) -> bool:
+        """Return whether a class has its turn by its order alone."""
+        return cls.id in self._late
+
+    def fronts(self) -> list[Turn]:
+        """Return the first turn of each lane, by the lanes' names."""
+        return [lane[0] for _, lane in sorted(self._lanes.items()) if lane]
+
+    def passed_by(self, cls: WaitClass, waiting: Waiting) -> list[Turn]:
+        """Return the turns of a job's own queue that it comes before only because it has a claim."""
+        claim, *mine = self._view.turn_key(cls, waiting, alone=True)
+        lane = self._lanes.get(self._lane(cls), ())
+        return [turn for turn in lane if turn.key[0] > claim and turn.key[1:] < tuple(mine)]
+
+    def take(self, turn: Turn) -> Turn:
+        """Take out a turn before it comes to the front, and return it with its key among all."""
+        cls = self._view.line.classes[turn.cls]
+        lane = self._lanes[self._lane(cls)]
+        lane.remove(turn)
+        heapq.heapify(lane)
+        waiting = cls.jobs[cls.entries[turn.position][1]]
+        return turn._replace(key=self._view.turn_key(cls, waiting, alone=not self._moves))
 
     def next(self) -> Turn | None:
         """Take out the first turn, with its key among all at this moment; None when none is left."""

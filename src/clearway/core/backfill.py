@@ -126,7 +126,14 @@ class Promises:
 
     def _stronger(self, waiting: Waiting, key: Key, one: Active) -> bool:
         """Return whether a job may take a place that is cleared for another: it goes first, and did not yield it."""
-        return one.promise.held and key < one.key and waiting.candidate.yielded_to != one.promise.job
+        # of another queue it needs a claim that the other has not: by the order alone it could have stopped nobody
+        mine = waiting.spec.queue == one.waiting.spec.queue
+        before = key < one.key if mine else key[0] < one.key[0]
+        return one.promise.held and before and waiting.candidate.yielded_to != one.promise.job
+
+    def takers(self, waiting: Waiting, key: Key) -> list[JobSpec]:
+        """Return the words of those whose places are being cleared, and that a job must leave to them."""
+        return [one.waiting.spec for one in self._due(waiting, key) if one.promise.held]
 
     def yields(self, waiting: Waiting, key: Key) -> bool:
         """Return whether a job waits because a place is kept that was cleared for another: it is owed nothing."""
@@ -435,7 +442,7 @@ class Promises:
             last = moment
 
     def _enough(self, table: Table, cls: WaitClass, moment_us: int) -> bool:
-        if cls.bound is not None and cls.bound.required and not cls.bound.enough(_slots(table, cls, moment_us)).any():
+        if cls.bound is not None and cls.bound.required and not cls.bound.enough(table.by_role(cls, moment_us)).any():
             return False
         return all(
             int(table.slots(places, role, moment_us).sum()) >= role.min_tasks
@@ -444,7 +451,7 @@ class Promises:
 
     def _at(self, table: Table, cls: WaitClass, waiting: Waiting, moment_us: int) -> tuple[Grant, ...] | None:
         """Return the grants of a job's least tasks from a moment on, on few nodes; None if they do not fit."""
-        many = _slots(table, cls, moment_us)
+        many = table.by_role(cls, moment_us)
         shut = self.booked.shut(waiting, moment_us)
         if shut is not None:
             many = [np.where(shut, 0, one) for one in many]
@@ -491,8 +498,3 @@ class Promises:
         return over + [
             Reserved(self.now_us, p.job, p.start_us, p.grants, p.held) for p in now.values() if before.get(p.job) != p
         ]
-
-
-def _slots(table: Table, cls: WaitClass, moment_us: int) -> list[NDArray[np.int64]]:
-    """Return the room of each node for tasks of each role at a moment."""
-    return [table.slots(places, role, moment_us) for places, role in zip(cls.places, cls.spec.roles, strict=True)]

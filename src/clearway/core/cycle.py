@@ -20,18 +20,20 @@ from clearway.core.agenda import Agenda
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
 from clearway.core.grow import grow
+from clearway.core.headroom import leaves_limits
 from clearway.core.hopeless import hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, either, place
 from clearway.core.places import NONE
 from clearway.core.preempt import Clearing, Search
 from clearway.core.resources import GPUS
+from clearway.core.rivals import Rivals
 from clearway.model.events import ClassWaits, Decided, Resized, Started, Stopping
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import End
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -44,13 +46,8 @@ if TYPE_CHECKING:
     from clearway.model.ids import ClassId, JobId
 
 MOST_PROMISES = 200  # conservative backfill looks so many blocked jobs ahead; those behind them wait their turn
-SAYING = (
-    "first",
-    "queue",
-    "limit",
-    "user",
-    "booking",
-)  # facts that make another reason of the same code; amounts alone do not
+SAYING = ("first", "queue", "limit", "user", "booking")
+"""Facts that make another reason of the same code; amounts alone do not."""
 SHOWN_NODES = 8  # a start's cause names so many nodes, then "..": the grants name them all
 
 
@@ -103,6 +100,7 @@ class _Cycle:
         self.next_us: int | None = None
         self.agenda = Agenda(view, (), alone=True)
         self.full: set[Places] = set()  # candidates of which none is left
+        self.rivals = Rivals(view)
 
     def run(self) -> Plan:
         wake(self.view)
@@ -177,6 +175,8 @@ class _Cycle:
         if cls.mode in BLOCKING:
             self._owe(cls, waiting, key)
             return None
+        if self.rivals.any and self._rival_first(cls, waiting, position):
+            return None
         held = self._place(cls, waiting, key)
         if held is not None:
             self._start(waiting, held)
@@ -185,9 +185,25 @@ class _Cycle:
             self.full.add(cls.places[0])
         return self._failed(cls, waiting, position, key)
 
+    def _rival_first(self, cls: WaitClass, waiting: Waiting, position: int) -> bool:
+        """Give a job its turn later where another would stop it as soon as it ran; return whether there is one."""
+        if self.rivals.passed_by(self.agenda, cls, waiting):
+            self.agenda.postpone(cls, position)
+            return True
+        turn = self.rivals.before(self.agenda, cls, waiting)
+        if turn is None:
+            return False
+        rival = self.view.line.classes[turn.cls]
+        for one, at in ((cls, position), (rival, self._take_turn(rival, turn.position, turn.key))):
+            if at is not None and at < len(one.entries):
+                self.agenda.add(one, at)
+        return True
+
     # --- starting ------------------------------------------------------------------------------
 
     def _place(self, cls: WaitClass, waiting: Waiting, key: Key) -> list[Held] | None:
+        if self.promises.active and not leaves_limits(self.view, waiting.spec, self.promises.takers(waiting, key)):
+            return None
         barred = self._bar_for(cls)
         if barred is not None and (mine := self.promises.booked.unbarred(waiting)):
             barred = barred.copy()
@@ -257,7 +273,7 @@ class _Cycle:
     # --- holding back --------------------------------------------------------------------------
 
     def _clear_limit(self, cls: WaitClass, waiting: Waiting, key: Key, limit: Reason) -> bool:
-        """Make room below a queue's limit by stopping others of the queue; return whether that is under way."""
+        """Make room below a queue's limit by stopping others of the queue; return whether that was tried."""
         if limit.code != Code.QUEUE_LIMIT or not self.view.rules.preempt:
             return False
         if not self.promises.clearing(waiting.job):
@@ -266,16 +282,17 @@ class _Cycle:
             clearing = search.best()
             self._soonest(search.next_us)
             if clearing is None:
-                return False
+                self._limited(cls, limit, search)
+                return True
             self._order_clearing(waiting, clearing)
             self.promises.hold(cls, waiting, key, clearing.grants)
         self._limited(cls, because(Code.CLEARING))
         cls.limited_by = self.view.queues.chain(cls.spec.queue)
         return True
 
-    def _limited(self, cls: WaitClass, limit: Reason) -> None:
+    def _limited(self, cls: WaitClass, limit: Reason, search: Search | None = None) -> None:
         line, blocked = self.view.line, cls.mode in BLOCKING
-        self._waits(cls, limit)
+        self._waits(cls, limit, search)
         line.sleep(cls, Mode.LIMITED)
         for number in self._owed_first(cls.pool) if blocked else ():
             # it is owed nothing any more: the next of its pool is
@@ -328,7 +345,7 @@ class _Cycle:
                 self._clear(cls, waiting, key, clearing)
                 return
             self._soonest(search.next_us)
-            self._waits(cls, None, refusals=search.refusals)
+            self._waits(cls, None, search)
         if not self.promises.everyone:
             self.view.line.sleep(cls, Mode.NO_ROOM)
         self._owe(cls, waiting, key)
@@ -450,19 +467,20 @@ class _Cycle:
     # --- explaining ----------------------------------------------------------------------------
 
     def _waits(
-        self, cls: WaitClass, reason: Reason | None, *, never: bool = False, refusals: Sequence[str] = ()
+        self, cls: WaitClass, reason: Reason | None, search: Search | None = None, *, never: bool = False
     ) -> None:
-        """Record a class's reason if it is another than the last one; counts alone make no other reason."""
+        """Record a class's reason if it is another than the last one; counts alone make no other reason.
+
+        `search`: the one for victims that found no place.
+        """
         code = reason.code if reason is not None else Code.NEVER_FITS if never else Code.NO_CAPACITY
         last = cls.reasons[0] if cls.reasons else None
-        said = "; ".join(refusals)
-        victims = cls.reasons[1].get("why") if len(cls.reasons) > 1 else ""
-        alike = last is not None and last.code == code and victims == said
+        more = search.why_not(limited=reason is not None) if search is not None else ()
+        alike = last is not None and last.code == code and cls.reasons[1:] == more
         if last is not None and alike and (reason is None or all(last.get(k) == reason.get(k) for k in SAYING)):
             return
         if reason is None:
             reason = explain.no_capacity(self.view, cls, never=never)
-        more = (because(Code.NO_VICTIM, why=said),) if said else ()
         self.plan.append(ClassWaits(self.now_us, cls.id, (reason, *more)))
 
     def _explain_new(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearway.core.devices import pick
+from clearway.core.headroom import kept_free, room_beside
 from clearway.core.ledger import Held
 from clearway.core.place import either, grant_of
 from clearway.core.places import NONE
@@ -75,6 +76,8 @@ def _of_role(  # noqa: PLR0913, PLR0917 - one word for each part of the search
     role, more = running.spec.roles[number], list[Held]()
     mine = [one.grant for one in view.ledger.holdings[running.job] if one.grant.role == number]
     missing = view.queues.room_for(running.spec, role.demand, running.spec.worth(role) - len(mine))
+    if view.queues.any_limit and (takers := [one.waiting.spec for one in promises.active if one.promise.held]):
+        missing = room_beside(view, kept_free(view, takers), running.spec, role.demand, missing)
     first = running.next_index(number)  # an index is used once: engines know a task by it
     shut = _shut(view, barred, mine if role.one_per_node else [])
     places, within = view.places_of(role.demand), None

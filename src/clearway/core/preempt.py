@@ -18,8 +18,10 @@ from clearway.core.draft import Draft
 from clearway.core.place import Allowed, grant_of
 from clearway.core.protocols import UNKNOWN_US, Remembers, Victim
 from clearway.core.resources import GPUS
+from clearway.core.swaps import frozen_until
 from clearway.core.turns import apart
 from clearway.model.ids import NodeId
+from clearway.model.reasons import Code, Reason, because
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,6 +76,8 @@ class Search:
         self.view, self.cls, self.waiting, self.now_us, self.allowed = view, cls, waiting, now_us, allowed
         self.next_us: int | None = None
         self.refusals: list[str] = []
+        self.frozen: tuple[int, JobId, str] | None = None
+        """Who was stopped for the job too often to be stopped again: until when, its number and its name."""
         self.taker, self.shares = view.taker(waiting), view.shares()
         self.draft = Draft(view.ledger)
         self.spare: dict[tuple[JobId, int], int] = {}
@@ -116,6 +120,14 @@ class Search:
             "fair": f"no queue would keep a larger share than {mine}",
         }.get(cause, "nobody has run for a time slice")
 
+    def why_not(self, *, limited: bool) -> tuple[Reason, ...]:
+        """Return the reasons why nobody is stopped; a job that a limit holds back is told of frozen pairs only."""
+        said = () if limited or not self.refusals else (because(Code.NO_VICTIM, why="; ".join(self.refusals)),)
+        if self.frozen is None:
+            return said
+        until_us, job, name = self.frozen
+        return (*said, because(Code.FROZEN, first=name, job=job, until_us=until_us))
+
     def _of(self, running: Running, causes: list[Taking]) -> list[Unit]:
         """Return what a running job can give: tasks that it can spare, and itself, each with its cause."""
         spec = running.spec
@@ -149,12 +161,23 @@ class Search:
         victim = Victim(running.spec.queue, running.priority, run_us, saves, self._gives(part))
         for rule in causes:
             if rule.allows(self.taker, victim, self.shares, gone):
-                if self._goes_first(running, rule.name):
+                if not self._goes_first(running, rule.name):
+                    self._grows_older(running)
+                elif rule.name == "time_slice" or not self._is_frozen(running):
                     return rule.name
-                self._grows_older(running)
             else:
                 self._past_fades(rule, victim, gone)
         return None
+
+    def _is_frozen(self, running: Running) -> bool:
+        """Return whether a job was stopped for the taker too often already, and note until when it is left alone."""
+        until = frozen_until(running.swaps, self.taker.job, self.now_us) if running.swaps else None
+        if until is None:
+            return False
+        self._soon(until)
+        pair = (until, running.job, running.spec.name)
+        self.frozen = pair if self.frozen is None else min(self.frozen, pair)
+        return True
 
     def _past_fades(self, rule: Taking, victim: Victim, gone: dict[str, Amounts]) -> None:
         """Note when to look again where only past use is in the way."""

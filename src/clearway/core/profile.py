@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from clearway.core.ledger import Held, Ledger
+    from clearway.core.line import WaitClass
     from clearway.core.places import Places
     from clearway.model.job import Demand, Role
 
@@ -205,6 +206,10 @@ class Table:
         self._near, self._near_us = self._all, now_us  # the rows that end by the farthest moment asked about so far
         self.moments = ends.moments(now_us)
         self._now: dict[tuple[Demand, bool], NDArray[np.int64]] = {}
+
+    def by_role(self, cls: WaitClass, moment_us: int) -> list[NDArray[np.int64]]:
+        """Return the room of each node for tasks of each role of a class at a moment."""
+        return [self.slots(places, role, moment_us) for places, role in zip(cls.places, cls.spec.roles, strict=True)]
 
     def slots(self, places: Places, role: Role, until_us: int) -> NDArray[np.int64]:
         """Return how many tasks of a role each node has room for once all that ends by `until_us` is gone.

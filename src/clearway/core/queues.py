@@ -29,7 +29,7 @@ class Queues:
         self.slots: dict[str, int] = {}
         self.asked: dict[str, Amounts] = {"default": {}}
         self.revision = 0
-        self.any_guarantee = self.any_per_user = self.any_limit = False
+        self.any_guarantee = self.any_per_user = self.any_limit = self.nested = False
         self.keeping: set[str] = set()
         """Queues that do not lend what they are guaranteed."""
         self.capacity: Amounts = {}
@@ -52,6 +52,7 @@ class Queues:
         self.asked.setdefault(spec.name, {})
         self.revision += 1
         self.any_guarantee = any(one.guarantee for one in self.specs.values())
+        self.nested = any(one.parent for one in self.specs.values())
         self.keeping = {one.name for one in self.specs.values() if one.guarantee and not one.lend}
         self.any_limit = any(one.limit or one.limit_per_user or not one.borrow for one in self.specs.values())
         self.any_per_user = any(one.limit_per_user for one in self.specs.values())

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clearway.core.domains import Bound
     from clearway.core.line import ClassKey, Key
     from clearway.core.protocols import Candidate, Order, Rules
+    from clearway.core.swaps import Swaps
     from clearway.model.events import Grant
     from clearway.model.fleet import BookingSpec, MachineType, QueueSpec
     from clearway.model.ids import ClassId, JobId, NodeId
@@ -47,7 +48,7 @@ class Running:
 
     __slots__ = (
         "attempt", "calm_until_us", "candidate", "ended_task", "job", "leaving", "paused", "priority",
-        "spec", "started_us", "stopping", "used",
+        "spec", "started_us", "stopping", "swaps", "used",
     )  # fmt: skip
 
     def __init__(self, candidate: Candidate, attempt: int, started_us: int, calm_until_us: int) -> None:
@@ -58,6 +59,7 @@ class Running:
         self.started_us = started_us
         self.calm_until_us = calm_until_us
         self.stopping = self.paused = False
+        self.swaps: Swaps = ()
         self.leaving: set[tuple[int, int]] = set()
         self.used: dict[int, int] = {}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from clearway.model.states import End, State
 
 if TYPE_CHECKING:
+    from clearway.core.swaps import Swaps
     from clearway.model.events import Grant, Stopping
     from clearway.model.ids import ClassId, JobId
     from clearway.model.job import JobSpec
@@ -26,7 +27,7 @@ class JobEntry:
         "floor", "gate", "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
         "not_before_us", "oom", "paused_us", "preempted_us", "rate", "rate_since_us", "reason", "reasons", "result",
         "retries", "served_us", "spec", "spent", "started_us", "state", "stood_still", "stood_still_us",
-        "submitted_us", "up", "waiting_since_us", "yielded_to",
+        "submitted_us", "swaps", "up", "waiting_since_us", "yielded_to",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -41,6 +42,7 @@ class JobEntry:
         self.not_before_us = 0
         self.preempted_us: int | None = None
         self.yielded_to: JobId | None = None
+        self.swaps: Swaps = ()
         self.holder: str | None = None
         self.heir: tuple[int, str] = (spec.priority, spec.name)
         self.floor: tuple[int, str] | None = None

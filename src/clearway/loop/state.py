@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
-from clearway.core.view import Reservation, Running, View, waits_again
-from clearway.loop import arrays, changes, costs, flow_changes, machine_changes, notice_changes, silence
+from clearway.core.view import Reservation, View, waits_again
+from clearway.loop import arrays, changes, costs, flow_changes, machine_changes, notice_changes, silence, yielding
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -363,10 +363,7 @@ class WorldState:
             entry.first_started_us = record.at_us
         held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in record.grants]
         self.view.start(entry.id, entry.spec, held, record.at_us)
-        calm_until_us = 0 if entry.preempted_us is None else entry.preempted_us + self.policy.calm_us
-        running = Running(self.candidate(entry), entry.attempt, record.at_us, calm_until_us)
-        running.use(record.grants)
-        self.view.run(running)
+        self.view.run(yielding.begins(self, entry, record))
         if entry.spec.uses:
             self.lenders.hold(entry)
             lend_anew(self, entry, record.at_us)
@@ -380,7 +377,7 @@ class WorldState:
             self._move(entry, State.STOPPING)
         entry.intent = record
         if record.end == End.PREEMPTED:
-            entry.yielded_to = JobId(int(record.cause.get("job", 0)))
+            yielding.stopped(self, entry, record)
         running = self.view.running.get(record.job)
         if running is not None:
             running.stopping = True
@@ -397,6 +394,7 @@ class WorldState:
             entry.held.update({(grant.role, grant.index): grant for grant in record.more})
             costs.count(self, entry, record.at_us)
         less = {(grant.role, grant.index) for grant in record.less}
+        yielding.gave_back(self, entry, record)
         entry.leaving |= less
         self.view.running[record.job].leaving |= less
         self.view.victims_changed = True

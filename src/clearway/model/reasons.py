@@ -23,6 +23,7 @@ class Code(StrEnum):
     RETRY_DELAY = "retry-delay"
     NO_VICTIM = "no-victim"
     CLEARING = "clearing"
+    FROZEN = "frozen"
     HELD = "held"
     ARRAY = "array"
     ARRAY_TURN = "array-turn"

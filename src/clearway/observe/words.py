@@ -223,6 +223,10 @@ def _no_victim(f: Facts) -> str:
     return f"may stop nobody for it ({f.name('why')})"
 
 
+def _frozen(f: Facts) -> str:
+    return f"{f.name('first')} was stopped for it twice within an hour, and is not again before {f.time('until_us')}"
+
+
 def _clearing(_: Facts) -> str:
     return "a place is being cleared for it: those who stand there are told to stop"
 
@@ -440,6 +444,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.RETRY_DELAY: _retry_delay,
     Code.NO_VICTIM: _no_victim,
     Code.CLEARING: _clearing,
+    Code.FROZEN: _frozen,
     Code.HELD: _held,
     Code.BOOKED: _booked,
     Code.ORDERED: _ordered,

@@ -36,6 +36,8 @@ def _lack(world: World, entry: JobEntry, reason: Reason) -> Lack | None:
         case Code.AFTER:
             before = [_holder(world, job) for job in sorted(entry.after) if job in world.jobs]
             return Lack("dependency", str(reason.get("jobs")), holders=tuple(before), lifts=("ended",))
+        case Code.FROZEN:
+            return Lack("victim", str(reason.get("first")), lifts=("ended",), until_us=int(reason.get("until_us", 0)))
         case Code.RETRY_DELAY:
             return Lack("time", until_us=entry.not_before_us)
         case Code.HELD:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from clearway.core.swaps import Swaps
 from clearway.loop.snapshot.arrays import ArrayKept
 from clearway.loop.snapshot.flows import FlowsKept
 from clearway.loop.snapshot.machines import MachinesKept
@@ -58,6 +59,7 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     spent: int = 0
     rate: int = 0
     rate_since_us: int = 0
+    swaps: Swaps = ()
     after: tuple[JobId, ...] = ()
     held: tuple[Grant, ...] = ()
     up: tuple[TaskKey, ...] = ()

@@ -121,7 +121,7 @@ def _running(state: WorldState, kept: f.RunningKept) -> None:
     running = Running(candidate, kept.attempt, kept.started_us, kept.calm_until_us)
     running.spec, running.priority = entry.spec, kept.priority
     running.ended_task, running.stopping, running.paused = kept.ended_task, kept.stopping, kept.paused
-    running.leaving, running.used = set(kept.leaving), dict(kept.used)
+    running.leaving, running.used, running.swaps = set(kept.leaving), dict(kept.used), entry.swaps
     view.run(running)
     state.lenders.hold(entry)
 
