@@ -217,7 +217,7 @@ SENTENCES: list[tuple[Reason, str]] = [
     ),
     (
         because(Code.FROZEN, first="V", job=1, until_us=3610 * S),
-        "V was stopped for it twice within an hour, and is not again before 3,610 s",
+        "V was stopped for it twice within an hour, and is not again before 3610 s",
     ),
     (because(Code.CLEARING), "a place is being cleared for it: those who stand there are told to stop"),
     (

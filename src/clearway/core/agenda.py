@@ -102,9 +102,12 @@ class Agenda:
     def take(self, turn: Turn) -> Turn:
         """Take out a turn before it comes to the front, and return it with its key among all."""
         cls = self._view.line.classes[turn.cls]
-        lane = self._lanes[self._lane(cls)]
+        name = self._lane(cls)
+        lane = self._lanes[name]
         lane.remove(turn)
         heapq.heapify(lane)
+        if not lane:
+            self._listed.pop(name, None)
         waiting = cls.jobs[cls.entries[turn.position][1]]
         return turn._replace(key=self._view.turn_key(cls, waiting, alone=not self._moves))
 
