@@ -7,10 +7,9 @@ exchanges that are wanted: they do not count.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from clearway.model.ids import JobId
+from clearway.model.ids import JobId  # noqa: TC001 - snapshots read it at run time
 
 FROZEN_US = 3_600_000_000
 NEVER_US = -1
