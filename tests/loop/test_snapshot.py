@@ -81,14 +81,14 @@ CLASS_WORKED_OUT = {
     "slot", "too_long_us",
 }  # fmt: skip
 QUEUES_KEPT = {"specs", "limits", "memory"}
-QUEUES_WORKED_OUT = {"capacity", "keeping",
+QUEUES_WORKED_OUT = {"capacity", "keeping", "nested",
     "used", "slots", "asked", "revision", "any_guarantee", "any_per_user", "any_limit", "used_by", "_children",
     "_moves", "_moved",
     "_chains", "_use", "_total",
 }  # fmt: skip
 RUNNING_KEPT = {
     "attempt", "calm_until_us", "candidate", "ended_task", "job", "leaving", "paused", "priority", "started_us",
-    "stopping", "used",
+    "stopping", "swaps", "used",
 }  # fmt: skip
 
 
