@@ -102,7 +102,7 @@ class Controller:
     ) -> None:
         self.world, self.board = world, board or Board()
         self._clock, self._engine, self._journal = clock, engine, journal
-        self._teller = Teller(engine)
+        self._teller = Teller(engine, clock)
         self._upkeep = upkeep or Upkeep(journal)
         self.points = Points(sampler, self.ask)
         self._first = tuple(first)
@@ -258,6 +258,15 @@ class Controller:
             LOG.warning("the books were built anew from the journal")
             self.turn(())
         self._teller.look()
+
+    def reports(self) -> list[Report]:
+        """Return what the engine reports; one that failed is told first what it missed."""
+        return self._teller.reports()
+
+    @property
+    def engine_again_us(self) -> int | None:
+        """When an engine that failed as a whole is tried again, None while it works."""
+        return self._teller.next_us
 
     @property
     def audited(self) -> Audited:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from clearway.model.errors import EngineError
+from clearway.model.values import SECOND_US
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
+    from clearway.ports.clock import Clock
     from clearway.ports.engine import Engine, Report
 
 RETRY_S = 1.0
@@ -25,25 +26,25 @@ class Teller:
     engine must bear.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine, self._clock = engine, clock
         self._actions: list[Action] = []
         self._ends: list[TaskRef] = []
-        self._again_at_s: float | None = None
+        self._again_at_us: int | None = None
         self.trouble = ""
 
     def tell(self, actions: Sequence[Action], ends: Sequence[TaskRef]) -> None:
         """Have actions carried out after all earlier ones, and let the engine forget these ends."""
         self._actions.extend(actions)
         self._ends.extend(ends)
-        if self._again_at_s is None:
+        if self._again_at_us is None:
             self._pass_on()
 
     def reports(self) -> list[Report]:
         """Return what the engine reports. One that failed is told first what it missed; nothing while it fails."""
-        if self._again_at_s is not None and time.monotonic() >= self._again_at_s:
+        if self._again_at_us is not None and self._clock.now_us() >= self._again_at_us:
             self._pass_on()
-        if self._again_at_s is not None:
+        if self._again_at_us is not None:
             return []
         try:
             return self._engine.reports()
@@ -53,11 +54,16 @@ class Teller:
 
     def look(self) -> None:
         """Have the engine say what it has, if it works."""
-        if self._again_at_s is None:
+        if self._again_at_us is None:
             try:
                 self._engine.look()
             except EngineError as error:
                 self._note(error)
+
+    @property
+    def next_us(self) -> int | None:
+        """When an engine that failed is tried again, None while it works."""
+        return self._again_at_us
 
     def wait(self, timeout_s: float) -> None:
         """Wait for a report, at the latest `timeout_s`."""
@@ -74,10 +80,10 @@ class Teller:
             if self._ends:
                 self._engine.acknowledge(self._ends)
                 self._ends = []
-            self._again_at_s, self.trouble = None, ""
+            self._again_at_us, self.trouble = None, ""
         except EngineError as error:
             self._note(error)
 
     def _note(self, error: EngineError) -> None:
-        self._again_at_s = time.monotonic() + RETRY_S
+        self._again_at_us = self._clock.now_us() + round(RETRY_S * SECOND_US)
         self.trouble = f"the engine fails, and is tried again every {RETRY_S:g} s: {error}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.model.errors import EngineError
+
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from clearway.model.actions import Action
     from clearway.model.events import Record, TaskRef
@@ -103,9 +105,9 @@ class MortalJournal:
 class MortalEngine:
     """An engine of somebody who may die at each call."""
 
-    def __init__(self, engine: Engine, fate: Fate) -> None:
-        """Tell `engine`."""
-        self._engine, self._fate = engine, fate
+    def __init__(self, engine: Engine, fate: Fate, fails: Callable[[], bool] = lambda: False) -> None:
+        """Tell `engine`. While it `fails`, nothing can be told or heard once it has been opened."""
+        self._engine, self._fate, self._fails = engine, fate, fails
 
     def open(self) -> Inventory:
         """Attach, or die before or after."""
@@ -117,12 +119,14 @@ class MortalEngine:
     def carry_out(self, actions: Sequence[Action]) -> None:
         """Do each action, or die before it or after the last."""
         for action in actions:
+            self._work()
             self._fate.act()
             self._engine.carry_out([action])
         self._fate.act()
 
     def reports(self) -> list[Report]:
         """Return what came, or die with it in hand."""
+        self._work()
         found = self._engine.reports()
         if found:
             self._fate.act()
@@ -138,15 +142,21 @@ class MortalEngine:
 
     def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
         """Let ends be forgotten, or die before or after."""
+        self._work()
         self._fate.act()
         self._engine.acknowledge(tasks)
         self._fate.act()
 
     def look(self) -> None:
         """Have nodes say what they are, or die before or after."""
+        self._work()
         self._fate.act()
         self._engine.look()
         self._fate.act()
+
+    def _work(self) -> None:
+        if self._fails():
+            raise EngineError("it does not answer")
 
     def close(self) -> None:
         """Detach."""

@@ -64,7 +64,7 @@ class Storm:
         self._mishaps = list(self.weather.mishaps)
         self._away: set[str] = set()
         self._healed = False
-        self.spoilt = self.wrong = 0
+        self.spoilt = self.wrong = self._fails_until_us = 0
 
     def _life(self, launch: Launch) -> Life:
         lives = self.weather.lives[launch.spec.name]
@@ -95,7 +95,7 @@ class Storm:
         self.controller = Controller(
             World(self.weather.policy, self.seed),
             self.clock,
-            MortalEngine(FakeEngine(self.room), self.fate),
+            MortalEngine(FakeEngine(self.room), self.fate, lambda: self.clock.now_us() < self._fails_until_us),
             journal,
             first=(
                 SetPolicy(self.weather.policy),
@@ -112,25 +112,30 @@ class Storm:
         while self.clock.now_us() < end_us:
             next_us = self._next_us()
             wanted = end_us if next_us is None else min(next_us, end_us)
-            engine.wait(max(wanted - self.clock.now_us(), 0) / SECOND_US)
+            if self.clock.now_us() < self._fails_until_us or self.controller.engine_again_us is not None:
+                self.clock.move_to(wanted)  # what has come waits to be heard
+            else:
+                engine.wait(max(wanted - self.clock.now_us(), 0) / SECOND_US)
             at_once = at_once + 1 if self.clock.now_us() == moment_us else 0
             moment_us = self.clock.now_us()
             checks.demand(holds=at_once < MOST_TURNS_AT_ONCE, text=f"it turns round and round at {moment_us} us")
-            self._turn(engine)
+            self._turn()
 
     def _next_us(self) -> int | None:
-        ahead = [self.controller.next_us, self._unanswered[0][0] if self._unanswered else None]
+        ahead = [
+            self.controller.next_us,
+            self.controller.engine_again_us,
+            self._unanswered[0][0] if self._unanswered else None,
+        ]
         ahead.append(self._mishaps[0].at_us if self._mishaps else None)
         if not self._mishaps and not self._healed:
             ahead.append(self.clock.now_us())
         return min((at_us for at_us in ahead if at_us is not None), default=None)
 
-    def _turn(self, engine: FakeEngine) -> None:
+    def _turn(self) -> None:
         heals = not self._mishaps and not self._healed
         asks = self._heal() if heals else self._due_asks()
-        reports = engine.reports()
-        if reports:
-            self.fate.act()
+        reports = self.controller.reports()
         entering = [(at_us, spec) for at_us, spec in self._unanswered if at_us <= self.clock.now_us()]
         step = self.controller.turn([*reports, *asks, *(Submit((spec,)) for _, spec in entering)])
         if heals:
@@ -154,6 +159,7 @@ class Storm:
 
     def _heal(self) -> list[Ask]:
         """Bring everything back that a mishap took, so that what can end does."""
+        self._fails_until_us = 0
         for name in sorted(self._away):
             self.room.bring_back(name)
         self._away.clear()
@@ -177,23 +183,28 @@ class Storm:
                 self.room.hurt_devices(name, (0,) if what.kind == "sick" else ())
             case "drain" | "undrain":
                 return [Drain(name, drained=what.kind == "drain")]
-            case "again":
-                ends = [launch.task for launch in self.room.launched]
-                if ends:
-                    self.room.tell_again(ends[what.number % len(ends)])
+            case "again" | "vanish" | "intrude" if self.room.launched:
+                self._happen_to_a_task(what, name)
             case "kill":
                 raise Killed
-            case "vanish" if self.room.launched:
-                self.room.vanish(self.room.launched[what.number % len(self.room.launched)].task)
-            case "intrude" if self.room.launched:
-                self.room.intrude(TaskRef(self.room.launched[0].task.job, 0, 0, 0), name)
             case "spoil" if self.controller.world.ledger.count:
                 self._spoil(what)
+            case "fail":
+                self._fails_until_us = self.clock.now_us() + (what.other + 1) * 5 * SECOND_US
             case "audit":
                 self.controller.look_at_itself()
             case _:
                 return [] if entry is None else self._asked(what.kind, entry.id, entry.state)
         return []
+
+    def _happen_to_a_task(self, what: Mishap, name: str) -> None:
+        task = self.room.launched[what.number % len(self.room.launched)].task
+        if what.kind == "again":
+            self.room.tell_again(task)
+        elif what.kind == "vanish":
+            self.room.vanish(task)
+        else:
+            self.room.intrude(TaskRef(task.job, 0, 0, 0), name)
 
     def _spoil(self, what: Mishap) -> None:
         """Have the books, or what is known of a job, be wrong; the controller notices and repairs it."""

@@ -40,6 +40,7 @@ KINDS = (
     "intrude",
     "spoil",
     "audit",
+    "fail",
 )
 
 
