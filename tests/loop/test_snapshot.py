@@ -83,7 +83,7 @@ CLASS_WORKED_OUT = {
 QUEUES_KEPT = {"specs", "limits", "memory"}
 QUEUES_WORKED_OUT = {"capacity", "keeping", "nested",
     "used", "slots", "asked", "revision", "any_guarantee", "any_per_user", "any_limit", "used_by", "_children",
-    "_moves", "_moved",
+    "_moves", "_moved", "_stated", "touched",
     "_chains", "_use", "_total",
 }  # fmt: skip
 RUNNING_KEPT = {

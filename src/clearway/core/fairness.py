@@ -83,18 +83,23 @@ class Fairness:
         self._wishes: dict[str, Wish] = {}
         self._capacity: dict[str, int] = {}
         self._seen: tuple[int, int] = (-1, -1)
+        self._until = -1
+        self._levels: dict[str, tuple[int, list[Wish]]] = {}
+        """What was shared out below each queue last, and among which wishes."""
         self._positions: dict[str, tuple[int, Position]] = {}
 
     def _refresh(self) -> None:
         seen = (self._queues.revision, self._ledger.fleet_revision)
         if seen == self._seen:
             return
+        touched = {name for name, at in self._queues.touched.items() if at > self._until}
         if seen[1] != self._seen[1]:
-            self._capacity = capacity(self._ledger)
-        self._seen = seen
-        self._shares, self._wishes = {}, {}
-        self._positions.clear()
-        self._share_out("", self._all())
+            self._capacity, touched = capacity(self._ledger), set(self._queues.specs)
+            self._levels.clear()
+        self._seen, self._until = seen, max(self._queues.touched.values())
+        for name in touched:
+            self._wishes.pop(name, None)
+        self._share_out("", self._all(), touched)
 
     def capacity(self) -> dict[str, int]:
         """Return what there is of each resource that is counted."""
@@ -113,13 +118,18 @@ class Fairness:
             return max((amounts.get(r, 0) * TOTAL * FINE // cap for r, cap in caps.items() if cap), default=0)
         return amounts.get("gpus" if self._capacity["gpus"] else "cpus", 0) * FINE
 
-    def _share_out(self, parent: str, amount: int) -> None:
+    def _share_out(self, parent: str, amount: int, touched: set[str]) -> None:
+        """Share an amount out among the queues below one; what nothing touched stays as it is."""
         children = self._queues.children(parent)
         wishes = [self._wish(name) for name in children]
-        for name, share in zip(children, water_fill(wishes, amount), strict=True):
-            self._shares[name] = share
-            if self._queues.children(name):
-                self._share_out(name, share)
+        if self._levels.get(parent) != (amount, wishes):
+            self._levels[parent] = (amount, wishes)
+            self._shares.update(zip(children, water_fill(wishes, amount), strict=True))
+            self._positions.clear()
+            touched = touched.union(children)
+        for name in children:
+            if name in touched and self._queues.children(name):
+                self._share_out(name, self._shares[name], touched)
 
     def _wish(self, name: str) -> Wish:
         found = self._wishes.get(name)

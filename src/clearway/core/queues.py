@@ -40,8 +40,11 @@ class Queues:
         """What the queues held before, where the policy remembers it."""
         self._children: dict[str, list[str]] | None = None
         self._chains: dict[str, tuple[str, ...]] = {}
+        self._stated: dict[str, tuple[tuple[str, str, int], ...]] = {}
         self._moves = 0
         self._moved: dict[str, int] = {"default": 0}
+        self.touched: dict[str, int] = {"default": 0}
+        """When a queue, or one below it, was last given something or asked for something; such numbers only grow."""
         self._use: dict[Demand, Amounts] = {}
         self._total: dict[tuple[Role, ...], tuple[tuple[str, int], ...]] = {}
 
@@ -58,6 +61,7 @@ class Queues:
         self.any_per_user = any(one.limit_per_user for one in self.specs.values())
         self._children = None
         self._chains.clear()
+        self._stated.clear()
         self._all_moved()
 
     def set_limit(self, spec: LimitSpec) -> None:
@@ -89,10 +93,11 @@ class Queues:
     def _all_moved(self) -> None:
         self._moves += 1
         self._moved = dict.fromkeys(self.specs, self._moves)
+        self.touched = dict(self._moved)
 
     def stamp(self, queue: str) -> int:
         """Return a number that changes whenever the use of a queue or of one above it does, or their words do."""
-        return self._moved[self.chain(queue)[-1]]
+        return self._moved[(self._chains.get(queue) or self.chain(queue))[-1]]
 
     def per_user(self, queue: str) -> bool:
         """Return whether a queue or one above it limits what each user holds."""
@@ -150,6 +155,9 @@ class Queues:
             self.revision = before
 
     def _ask(self, spec: JobSpec, sign: int) -> None:
+        self._moves += 1
+        for name in self.chain(spec.queue):
+            self.touched[name] = self._moves
         asked = self.asked[spec.queue]
         for resource, amount in self.total(spec.roles):
             asked[resource] = asked.get(resource, 0) + sign * amount
@@ -171,6 +179,8 @@ class Queues:
         Only levels below the queue `below` count. False where no level states a guarantee of what is needed.
         `stated_anywhere`: whether it would do so at some level at least, which is enough against some victims.
         """
+        if below is None and not stated_anywhere:
+            return self._in_all(queue, need)
         verdicts = []
         for name in self.chain(queue):
             if name == below:
@@ -179,6 +189,21 @@ class Queues:
                 if need.get(resource, 0):
                     verdicts.append(self.used[name].get(resource, 0) + need[resource] <= amount)
         return bool(verdicts) and (any(verdicts) if stated_anywhere else all(verdicts))
+
+    def _in_all(self, queue: str, need: Amounts) -> bool:
+        """Return whether a queue stays within every guarantee stated of what is needed, and one is."""
+        stated = self._stated.get(queue)
+        if stated is None:
+            specs = [self.specs[name] for name in self.chain(queue)]
+            stated = self._stated[queue] = tuple((s.name, r, amount) for s in specs for r, amount in s.guarantee)
+        found = False
+        for name, resource, amount in stated:
+            wanted = need.get(resource)
+            if wanted:
+                if self.used[name].get(resource, 0) + wanted > amount:
+                    return False
+                found = True
+        return found
 
     def above_guarantee(self, queue: str, need: Amounts, below: str | None, gone: dict[str, Amounts]) -> bool:
         """Return whether a queue holds more than its guarantee of something in `need`, without what is `gone`.
@@ -218,11 +243,12 @@ class Queues:
         amounts = self.use(demand)
         if self.memory is not None:
             self.memory.change(queue, amounts, tasks)
+        self._moves += 1
         for name in self.chain(queue):
             used = self.used[name]
             for resource, amount in amounts.items():
                 used[resource] = used.get(resource, 0) + amount * tasks
-        self._moves += 1
+            self.touched[name] = self._moves
         self._moved[name] = self._moves  # the topmost
         self.revision += 1
 
