@@ -122,9 +122,9 @@ _KIND: dict[type, str] = {
 
 
 def story_of(desk: Desk, job: JobId) -> Story:
-    """Read a job's history."""
+    """Read a job's history; nothing is in it where its records have been dropped."""
     records = desk.records(job)
-    return Story(records, _timeline(desk, records).entry(job))
+    return Story(records, _timeline(desk, records).entry(job) if records else {"attempts": [], "waits": []})
 
 
 def events_of(desk: Desk, job: JobId) -> list[dict[str, Any]]:
