@@ -205,7 +205,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert program.stdout is not None
     program.stdout.close()
     _, said = program.communicate(timeout=30)
-    assert (program.returncode, said) == (faults.FAILED, b"")
+    assert (program.returncode, said) == (faults.READER_GONE, b"")
 
 
 def test_home_and_json_may_stand_before_or_behind_the_command(tmp_path: Path) -> None:

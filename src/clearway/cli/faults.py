@@ -86,9 +86,16 @@ def guarded(run: Callable[[], object], args: Sequence[str] | None) -> NoReturn:
 
 
 def _outcome(run: Callable[[], object], words: Sequence[str], *, as_json: bool) -> int:
+    stdout = sys.stdout
     try:
         result = run()
         sys.stdout.flush()
+    except SystemExit:
+        if sys.stdout is stdout:
+            raise
+        return (
+            _reader_gone()
+        )  # click noticed it first, put another stdout in the place of the broken one, and left with 1
     except click.ClickException as error:
         return _say_usage(error, words, as_json=as_json)
     except ClearwayError as error:
@@ -146,7 +153,7 @@ def _usage_text(message: str, words: Sequence[str]) -> str:
 def _reader_gone() -> int:
     """Leave quietly when whoever read our output went away; nothing more may be flushed into the closed pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return FAILED
+    return READER_GONE
 
 
 def _write(line: str) -> None:
