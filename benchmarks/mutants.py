@@ -36,7 +36,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("core", "policies")
 TESTS = (
     "tests/policies/test_orders.py", "tests/policies/test_causes.py", "tests/core", "tests/policies/test_scenarios.py",
-    "tests/loop", "tests/testing/test_scenarios.py", "tests/policies/test_properties.py",
+    "tests/loop", "tests/testing/test_scenarios.py", "tests/policies/test_properties.py", "tests/test_decided.py",
+    "tests/whatif",
 )  # fmt: skip
 """Of these a fault sees those that go through its line."""
 
