@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clearway.model.errors import InputError, NotFoundError
+from clearway.model.errors import InputError
 from clearway.sim.workloads import Trace, detect, open_workload
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_a_file_that_is_cut_in_the_middle_of_its_packing_is_an_error_that_names_
 
 
 def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match=r"nowhere\.swf"):
+    with pytest.raises(InputError, match=r"nowhere\.swf.*No such file"):
         detect(tmp_path / "nowhere.swf")
 
 

@@ -88,7 +88,8 @@ def test_into_a_pipe_figures_are_stacked_without_trailing_blanks(root: Path) -> 
 
 def test_a_file_that_is_not_there_is_named_in_plain_words() -> None:
     done = subprocess.run([CLEARWAY, "replay", "nope.csv"], capture_output=True, text=True, check=False)
-    assert done.stderr.strip() == "clearway: nope.csv: there is no such file"
+    rule = "a file that can be read (No such file or directory)"
+    assert (done.returncode, done.stderr) == (2, f"clearway: workload: 'nope.csv' is refused: {rule}\n")
 
 
 def test_mistakes_are_named(root: Path, tmp_path: Path) -> None:
