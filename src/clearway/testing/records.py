@@ -117,8 +117,8 @@ def every_record() -> list[ev.Record]:
         ev.Planned(49, 3, 44, "0123456789abcdef", 7, 2),
         *_schedule_records(),
         ev.NodeNoticed(70, NODE, 99),
-        fe.StepAnswered(71, FlowId(2), "ask", "3", "her"),
-        fe.FlowBegan(72, FlowId(3), FlowSpec("asks", (StepSpec("ask", pause="Go on?"),))),
+        fe.FlowBegan(71, FlowId(3), FlowSpec("asks", (StepSpec("ask", pause="Go on?"),))),
+        fe.StepAnswered(72, FlowId(3), "ask", "3", "her"),
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
     ]
     return made
