@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
-from clearway.cli import faults, shown
+from clearway.cli import shown
 from clearway.cli.drawing import as_mermaid, as_text
+from clearway.cli.entering import enter_files
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw, state
 
 _FLOWS = (Column("ID", right=True), Column("WORKFLOW", cut=True), Column("STATE"), Column("RUN", right=True),
           Column("STEPS", wraps=True))  # fmt: skip
 _STEPS = (Column("STEP", cut=True), Column("STATE"), Column("JOBS", right=True), Column("RESULT, OR WHY", cut=True))
-LOOK_EVERY_S = 0.2
-OVER = frozenset({"succeeded", "failed", "cancelled"})
 FLOW = click.argument("flow", metavar="NAME")
 
 
@@ -35,27 +33,17 @@ def flow_command() -> None:
 @click.option("--wait", is_flag=True, help="Wait until they are over; exits with 1 if one did not succeed.")
 def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT001 - click calls it by name
     """Enter the workflows of YAML files: one workflow, a list of them, or {workflows: [..]}; - is stdin."""
-    from clearway.cli.job_files import maps_of_files
-
     client = shell.client()
-    rows = [client.run_flow(words) for words in maps_of_files(files, "workflows")]
-    if wait:
-        rows = [_until_over(shell, row) for row in rows]
-    if shell.as_json:
-        shell.document({"flows": rows})
-    else:
-        for row in rows:
-            why = f": {row['reason']['text']}" if row["reason"] else ""
-            shell.line(f"workflow {row['id']} ({row['name']}) is {row['state']}{why}")
-    return faults.FAILED if wait and any(row["state"] != "succeeded" for row in rows) else 0
+
+    def again(row: dict[str, Any]) -> dict[str, Any]:
+        return client.flow(f"id:{row['id']}")
+
+    return enter_files(shell, files, ("workflows", "flows"), client.run_flow, again, _stands, wait=wait)
 
 
-def _until_over(shell: Shell, row: dict[str, Any]) -> dict[str, Any]:
-    client, ref = shell.client(), f"id:{row['id']}"
-    while row["state"] not in OVER:
-        time.sleep(LOOK_EVERY_S)
-        row = client.flow(ref)
-    return row
+def _stands(row: dict[str, Any]) -> str:
+    why = f": {row['reason']['text']}" if row["reason"] else ""
+    return f"workflow {row['id']} ({row['name']}) is {row['state']}{why}"
 
 
 @command("list")

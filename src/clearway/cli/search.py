@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import click
 
-from clearway.cli import faults, shown
+from clearway.cli import shown
+from clearway.cli.entering import enter_files
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw, state
 
 _SEARCHES = (Column("SEARCH", cut=True), Column("STATE"), Column("COMPLETED", right=True), Column("FAILED", right=True),
              Column("BEST", right=True), Column("AT", cut=True))  # fmt: skip
 _TRIALS = (Column("JOB", cut=True), Column("STATE"), Column("VALUE", right=True), Column("POINT", cut=True))
-LOOK_EVERY_S = 0.2
-OVER = frozenset({"succeeded", "failed", "cancelled"})
 NAME = click.argument("name", metavar="NAME")
 
 
@@ -33,26 +31,12 @@ def search_command() -> None:
 @click.option("--wait", is_flag=True, help="Wait until they are over; exits with 1 if one did not succeed.")
 def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT001 - click calls it by name
     """Enter the searches of YAML files: one search, a list of them, or {searches: [..]}; - is stdin."""
-    from clearway.cli.job_files import maps_of_files
-
     client = shell.client()
-    rows = [client.run_search(words) for words in maps_of_files(files, "searches")]
-    if wait:
-        rows = [_until_over(shell, row) for row in rows]
-    if shell.as_json:
-        shell.document({"searches": rows})
-    else:
-        for row in rows:
-            shell.line(_told(row))
-    return faults.FAILED if wait and any(row["state"] != "succeeded" for row in rows) else 0
 
+    def again(row: dict[str, Any]) -> dict[str, Any]:
+        return next(one for one in client.searches() if one["name"] == row["name"])
 
-def _until_over(shell: Shell, row: dict[str, Any]) -> dict[str, Any]:
-    client, name = shell.client(), row["name"]
-    while row["state"] not in OVER:
-        time.sleep(LOOK_EVERY_S)
-        row = next(one for one in client.searches() if one["name"] == name)
-    return row
+    return enter_files(shell, files, ("searches", "searches"), client.run_search, again, _told, wait=wait)
 
 
 def _told(row: dict[str, Any]) -> str:
