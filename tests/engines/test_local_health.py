@@ -81,3 +81,22 @@ def test_a_driver_that_does_not_answer_is_said_to_hang(monkeypatch: pytest.Monke
     until(lambda: "has not answered" in watch.trouble(), "it is said to hang")
     watch.close()
     answer.set()
+
+
+def test_whoever_waits_is_woken_by_a_change_and_by_nothing_else() -> None:
+    answers = iter([(), (1,), (1,), ()])
+    told: list[tuple[int, ...]] = []
+    over = threading.Event()
+
+    def look() -> tuple[int, ...]:
+        found = next(answers, None)
+        if found is None:
+            over.set()
+            return ()
+        return found
+
+    watch = Health(look, lambda: told.append(watch.unhealthy), (), every_s=0.0)
+    watch.begin()
+    assert over.wait(20)
+    watch.close()
+    assert told == [(1,), ()]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,10 @@ def test_a_program_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
             assert running.stdout is not None
             assert int(running.stdout.readline()) == reached
             running.send_signal(signal.SIGUSR1)
-            assert running.wait(20) == 0
+            stops = threading.Timer(20, running.kill)  # a program that does not hear it would go on for ever
+            stops.start()
+            assert running.wait() == 0
+            stops.cancel()
         reached = int((tmp_path / "job" / "state").read_text())
     assert reached > 2
 

@@ -91,11 +91,10 @@ def _outcome(run: Callable[[], object], words: Sequence[str], *, as_json: bool) 
         result = run()
         sys.stdout.flush()
     except SystemExit:
+        # click notices a closed pipe by itself: it puts another stdout in the place of the broken one, and leaves with 1
         if sys.stdout is stdout:
             raise
-        return (
-            _reader_gone()
-        )  # click noticed it first, put another stdout in the place of the broken one, and left with 1
+        return _reader_gone()
     except click.ClickException as error:
         return _say_usage(error, words, as_json=as_json)
     except ClearwayError as error:
