@@ -91,7 +91,7 @@ def _outcome(run: Callable[[], object], words: Sequence[str], *, as_json: bool) 
         result = run()
         sys.stdout.flush()
     except SystemExit:
-        # click notices a closed pipe by itself: it puts another stdout in the place of the broken one, and leaves with 1
+        # click notices a closed pipe by itself, puts another stdout in the place of the broken one, and leaves with 1
         if sys.stdout is stdout:
             raise
         return _reader_gone()
