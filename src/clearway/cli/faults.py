@@ -49,7 +49,11 @@ EXIT_CODES = (
     (CONFLICT, "the request contradicts what is already there"),
     (TIMED_OUT, "`wait --timeout` passed and a job still was not over"),
     (INTERRUPTED, "interrupted by Ctrl-C"),
-    (SIGNAL_BASE, "plus a signal's number, from `run --wait`: that signal ended the command"),
+    (
+        SIGNAL_BASE,
+        "plus a signal's number: from `run --wait`, that signal ended the command; 141 from any command: whoever read "
+        "its output went away",
+    ),
 )
 """Every number that a command exits with, besides those of the commands that `run --wait` runs."""
 
