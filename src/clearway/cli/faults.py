@@ -51,8 +51,10 @@ EXIT_CODES = (
     (INTERRUPTED, "interrupted by Ctrl-C"),
     (
         SIGNAL_BASE,
-        "plus a signal's number: from `run --wait`, that signal ended the command; 141 from any command: whoever read "
-        "its output went away",
+        (
+            "plus a signal's number: from `run --wait`, that signal ended the command; 141 from any command: whoever "
+            "read its output went away"
+        ),
     ),
 )
 """Every number that a command exits with, besides those of the commands that `run --wait` runs."""
