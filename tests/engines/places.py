@@ -89,6 +89,9 @@ class Place:
         mark = self.scratch / f"started.{job}"
         return len(mark.read_text().splitlines()) if mark.exists() else 0
 
+    def began(self, job: int) -> bool:
+        return self.started(job) > 0
+
     def output(self, job: int, stream: str = "stdout") -> bytes:
         return log_path(self.home, task(job), stream).read_bytes()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import signal
@@ -193,6 +194,8 @@ def test_what_was_told_just_before_the_end_is_done(place: Place) -> None:
     place.talk.engine.close()
     place.open()
     for job in (1, 2, 3):
+        # a stop may be quicker than its shell
+        until(functools.partial(place.began, job), "it is started")
         place.halt(job)
         assert place.started(job) == 1
 
