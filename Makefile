@@ -9,7 +9,9 @@ CODE = $(wildcard src tests examples benchmarks)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup format lint check test quick run benchmarks pin clean
+PARTS = $(shell sed -n 's/^\([a-z][a-z0-9-]*\)$$/\1/p' debian-packages.txt)
+
+.PHONY: help setup parts format lint check test quick run benchmarks pin clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -22,6 +24,13 @@ $(STAMP): requirements-dev.txt pyproject.toml
 	touch $@
 
 setup: $(STAMP)  ## make .venv with the pinned requirements and the project
+
+parts:  ## install the Debian packages that tests use, as root on Debian; elsewhere say which are missing
+	@missing=$$(for part in $(PARTS); do dpkg -s $$part >/dev/null 2>&1 || echo $$part; done); \
+	test -z "$$missing" || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null \
+		|| echo "could not be installed, so their tests are skipped:" $$missing; \
+	else echo "not installed, so their tests are skipped:" $$missing; fi
 
 format: setup  ## put the code into shape
 	$(BIN)/ruff format $(CODE)
@@ -39,7 +48,7 @@ check: lint  ## lint, and the habits of the house
 quick: setup  ## tests without real processes
 	$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_FLAGS)
 
-test: lint  ## everything: lint and all tests
+test: lint parts  ## everything: lint and all tests
 	$(BIN)/python -m pytest -q $(PYTEST_FLAGS)
 
 run: setup  ## the example day
@@ -51,7 +60,7 @@ benchmarks: setup  ## all numbers
 pin: setup  ## renew the pinned requirements
 	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) \
 		--output-file requirements.txt pyproject.toml
-	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) --extra dev --extra examples --extra postgres --extra search --allow-unsafe \
+	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) --extra dev --extra examples --extra oidc --extra postgres --extra search --extra telemetry --allow-unsafe \
 		--constraint requirements.txt --output-file requirements-dev.txt pyproject.toml
 
 PIN_FLAGS := --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
