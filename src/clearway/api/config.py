@@ -13,7 +13,7 @@ from clearway.config.settings import SETTINGS
 if TYPE_CHECKING:
     from clearway.config.settings import Settings
 
-LIVE = ("queues", "limits", "policy")
+LIVE = ("queues", "limits", "policy", "tenants")
 """Settings that hold at once when they are read anew; the others hold from the next start on."""
 
 router = APIRouter()
@@ -21,7 +21,7 @@ router = APIRouter()
 
 @router.post("/config/reload")
 async def reload(desk: TheDesk) -> Response:
-    """Read clearway.yaml anew: its queues, limits and policy hold from now on; nothing is done where it is wrong.
+    """Read clearway.yaml anew: its queues, limits, policy and tenants hold. Nothing is done where it is wrong.
 
     What the file no longer names stays as it is. `at_next_start` are other settings that are not as at the start.
     """
@@ -30,6 +30,7 @@ async def reload(desk: TheDesk) -> Response:
     for ask in asks:
         await desk.ask(ask)
     await run_in_threadpool(done)
+    desk.in_force.tenants = settings.tenants
     return answer({"in_force": list(LIVE), "at_next_start": _others(desk.settings, settings)})
 
 

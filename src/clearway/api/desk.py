@@ -26,10 +26,18 @@ if TYPE_CHECKING:
     from fastapi.dependencies.models import Dependant
 
     from clearway.config.settings import Settings
+    from clearway.config.tenants import Tenant
     from clearway.control import Controller, JobRow
     from clearway.model.asks import Ask
     from clearway.model.events import Record, TaskRef
     from clearway.ports.journal import Journal
+
+
+@dataclass
+class InForce:
+    """Settings of the desk that hold anew when they are read anew."""
+
+    tenants: tuple[Tenant, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,11 @@ class Desk:
     reread: Callable[[], Settings]
     again: Callable[[Settings], tuple[list[Ask], Callable[[], None]]]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    in_force: InForce = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with what the settings say."""
+        object.__setattr__(self, "in_force", InForce(self.settings.tenants))
 
     @property
     def board(self) -> Board:

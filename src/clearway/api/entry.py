@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clearway.api.admission import admit, defaults_for
 from clearway.api.code import check_code
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.words import JOB_WORDS, read_job
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from clearway.api.desk import Desk
-    from clearway.control import QueueRow
     from clearway.model.job import JobSpec
-
-_DEEPEST = 100  # of queues; more levels than that are a circle
 
 
 def read_jobs(desk: Desk, raw: object, *, to_run: bool = True) -> tuple[JobSpec, ...]:
@@ -33,20 +27,20 @@ def read_jobs(desk: Desk, raw: object, *, to_run: bool = True) -> tuple[JobSpec,
     jobs = raw.get("jobs")
     if not isinstance(jobs, list) or not jobs:
         raise InputError("jobs", jobs, "a list of one job or more")
-    own = {"user": desk.login, "workdir": str(Path.home())}
-    return tuple(_read_one(desk, own, i, words, to_run=to_run) for i, words in enumerate(jobs))
+    return tuple(_read_one(desk, i, words, to_run=to_run) for i, words in enumerate(jobs))
 
 
-def _read_one(desk: Desk, own: dict[str, Any], index: int, words: object, *, to_run: bool) -> JobSpec:
+def _read_one(desk: Desk, index: int, words: object, *, to_run: bool) -> JobSpec:
     place = f"jobs[{index}]"
     if not isinstance(words, dict):
         raise InputError("jobs", words, "each job is a map of words", place)
     if "pin" in words:
         raise UnknownWordError.of("pin", JOB_WORDS, place)  # a scenario's word: here the policy places
     try:
-        defaults = {**own, **queue_defaults(desk.board.queues, words.get("queue"))}
+        defaults = defaults_for(desk, words.get("queue"), words.get("user"))
         _check_deadline({**defaults, **words}.get("deadline"))
         spec = read_job(words, defaults)
+        admit(desk, spec)
         if to_run:
             _check_runs(spec)
             check_code(desk, spec.code)
@@ -65,16 +59,3 @@ def _check_runs(spec: JobSpec) -> None:
         raise InputError("run", None, "a job has a command to run")
     if not spec.workdir.startswith("/"):
         raise InputError("workdir", spec.workdir, "a whole path: the controller runs in another directory")
-
-
-def queue_defaults(queues: Mapping[str, QueueRow], queue: object) -> dict[str, Any]:
-    """Return the defaults of a queue: of those upwards from it, the nearest that states a word decides it."""
-    found: dict[str, Any] = {}
-    name = queue if isinstance(queue, str) else "default"
-    for _ in range(_DEEPEST):
-        row = queues.get(name)
-        if row is None:
-            break
-        found = {**json.loads(row.spec.defaults), **found}
-        name = row.spec.parent
-    return found

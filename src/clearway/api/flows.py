@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
-from clearway.api.entry import queue_defaults
 from clearway.api.moments import iso
 from clearway.flow.json_text import text_of, value_of
 from clearway.flow.words import read_flow
@@ -42,13 +41,14 @@ TheRef = Annotated[str, Depends(_ref)]
 
 def read_workflow(desk: Desk, raw: object) -> FlowSpec:
     """Read a workflow whose steps all run something."""
-    own = {"user": desk.login, "workdir": str(Path.home())}
-    flow = read_flow(raw, lambda queue: {**own, **queue_defaults(desk.board.queues, queue)})
+    flow = read_flow(raw, lambda queue: defaults_for(desk, queue))
     for step in [*flow.steps, *([flow.on_error] if flow.on_error else [])]:
         if step.job is not None and not step.job.run:
             raise InputError("run", None, "a step has a command to run", f"workflow {flow.name}: step {step.name}")
         if step.job is not None and not step.job.workdir.startswith("/"):
             raise InputError("workdir", step.job.workdir, "a whole path: the controller runs in another directory")
+        if step.job is not None:
+            admit(desk, step.job)
     return flow
 
 

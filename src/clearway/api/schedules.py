@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
-from clearway.api.entry import queue_defaults
 from clearway.api.flows import read_workflow
 from clearway.api.moments import iso
 from clearway.flow.schedule_words import read_schedule
@@ -41,8 +40,10 @@ def _read(desk: Desk, raw: object) -> ScheduleSpec:
         flows, words["workflow"] = {flow.name: flow}, flow.name
     job = words.get("job")
     queue = job.get("queue") if isinstance(job, dict) else None
-    own = {"user": desk.login, "workdir": str(Path.home())}
-    spec = read_schedule(words or raw, flows, {**own, **queue_defaults(desk.board.queues, queue)})
+    user = job.get("user") if isinstance(job, dict) else None
+    spec = read_schedule(words or raw, flows, defaults_for(desk, queue, user))
+    if spec.job is not None:
+        admit(desk, spec.job)
     if spec.job is not None and not spec.job.run:
         raise InputError("run", None, "a job has a command to run", f"schedule {spec.name}")
     return spec

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
-from clearway.api.entry import queue_defaults
 from clearway.flow.json_text import value_of
 from clearway.flow.search import DRAWN
 from clearway.flow.search_words import read_search
@@ -37,8 +36,8 @@ def _read(desk: Desk, raw: object) -> SearchSpec:
     """Read a search whose trials run something."""
     job = raw.get("job") if isinstance(raw, dict) else None
     queue = job.get("queue") if isinstance(job, dict) else None
-    own = {"user": desk.login, "workdir": str(Path.home())}
-    spec = read_search(raw, {**own, **queue_defaults(desk.board.queues, queue)})
+    spec = read_search(raw, defaults_for(desk, queue, job.get("user") if isinstance(job, dict) else None))
+    admit(desk, spec.job)
     if spec.sampler in DRAWN and not desk.controller.points.can_draw:
         rule = "random or grid; this one needs the extra: pip install 'clearway[search]'"
         raise InputError("sampler", spec.sampler, rule, f"search {spec.name}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from clearway.api.admission import admit_move
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheJob, answer
 from clearway.api.rows import job_row
@@ -47,5 +48,7 @@ async def requeue(desk: TheDesk, job: TheJob, hold: bool = False) -> Response:  
 @router.post("/jobs/{ref}/set")
 async def change(desk: TheDesk, job: TheJob, request: Request) -> Response:
     """Give a job another priority, queue or time limit: the body is a map of these words."""
-    raw = await read_json(request)
-    return await _done(desk, job, read_change(job, raw, desk.login))
+    asked = read_change(job, await read_json(request), desk.login)
+    if "queue" in asked.words:
+        await run_in_threadpool(admit_move, desk, job, asked.queue)
+    return await _done(desk, job, asked)

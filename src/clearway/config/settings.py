@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from clearway.config.tenants import Tenant, read_tenants
 from clearway.config.yaml_file import read_yaml
 from clearway.model import values as v
 from clearway.model.errors import InputError, UnknownWordError
@@ -45,6 +46,7 @@ class Settings(msgspec.Struct, frozen=True):
     engine_home: Path | None = None
     snapshot_every: int = 100_000
     retention_us: int | None = None
+    tenants: tuple[Tenant, ...] = ()
 
 
 class Setting(NamedTuple):
@@ -159,6 +161,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "queues": Setting(_queues, "list", "the queue `default`", "who shares the machine, with guarantees and limits"),
     "limits": Setting(_limits, "list", "none", "what few jobs may use at once: licences, a database"),
+    "tenants": Setting(
+        read_tenants,
+        "list",
+        "none",
+        "which users belong together, which queues are theirs alone, what holds for their jobs",
+    ),
     "policy": Setting(_policy, "name, or map", "fair", "who goes first; a named bundle or the policy's words"),
     "listen": Setting(
         read_listen, "address:port", "not", "HTTP on loopback with a token, for tools that know no Unix socket"

@@ -231,7 +231,7 @@ JOB_WORDS: dict[str, Word] = {
     ),
     "idempotency_key": Word(v.name, "text", "submitting twice with one key makes one job"),
     "user": Word(v.name, "text", "who it is for"),
-    "tenant": Word(v.name, "text", "who pays for it"),
+    "tenant": Word(v.name, "text", "the tenant of its user"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
 LATER = frozenset({"secrets"})

@@ -1,0 +1,60 @@
+"""What is laid under the words of every job that comes in, and what is looked at before it is entered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearway.config import tenants
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clearway.api.desk import Desk
+    from clearway.control import QueueRow
+    from clearway.model.ids import JobId
+    from clearway.model.job import JobSpec
+
+_DEEPEST = 100  # of queues; more levels than that are a circle
+
+
+def defaults_for(desk: Desk, queue: object, user: object = None) -> dict[str, Any]:
+    """Return the words for what a job does not say: of the nearest queue upwards that does, of its user's tenant."""
+    whose = user if isinstance(user, str) else desk.login
+    of_tenant = tenants.defaults_of(desk.in_force.tenants, whose)
+    own = {"user": whose, "workdir": str(Path.home())}
+    return {**of_tenant, **own, **queue_defaults(desk.board.queues, queue)}
+
+
+def admit(desk: Desk, job: JobSpec) -> None:
+    """Raise InputError for a job that may not come in, with the reason."""
+    tenants.check_tenant(desk.in_force.tenants, job)
+    _check_queue(desk, job.user, job.queue, f"job {job.name}")
+
+
+def admit_move(desk: Desk, job: JobId, queue: str) -> None:
+    """Raise InputError for a job that may not go to a queue. NotFoundError: there is no such job."""
+    row = desk.row(job)
+    _check_queue(desk, row.user, queue, f"job {row.name}")
+
+
+def _check_queue(desk: Desk, user: str, queue: str, place: str) -> None:
+    def parent(name: str) -> str:
+        row = desk.board.queues.get(name)
+        return "" if row is None else row.spec.parent
+
+    tenants.check_queue(desk.in_force.tenants, user, queue, parent, place)
+
+
+def queue_defaults(queues: Mapping[str, QueueRow], queue: object) -> dict[str, Any]:
+    """Return the defaults of a queue: of those upwards from it, the nearest that states a word decides it."""
+    found: dict[str, Any] = {}
+    name = queue if isinstance(queue, str) else "default"
+    for _ in range(_DEEPEST):
+        row = queues.get(name)
+        if row is None:
+            break
+        found = {**json.loads(row.spec.defaults), **found}
+        name = row.spec.parent
+    return found

@@ -1,0 +1,77 @@
+"""Tenants at the door: whose queue a job may wait in, whatever way it comes in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clearway.model.errors import InputError
+from tests.api.live import live
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from clearway.sdk.client import Client
+
+SETTINGS = """
+queues: [{name: eyes, defaults: {priority: 4}}, {name: ears}]
+tenants:
+  - {name: vision, users: [ada], queues: [eyes], defaults: {priority: 2, max_retries: 1}}
+  - {name: speech, users: [cy], queues: [ears]}
+"""
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    home: Path = tmp_path_factory.mktemp("tenants")
+    (home / "clearway.yaml").write_text(SETTINGS)
+    with live(home, devices=1) as found:
+        yield found
+
+
+def job(**words: object) -> dict[str, object]:
+    return {"name": "j", "run": "true", **words}
+
+
+def test_a_job_has_its_users_tenant_and_its_defaults_below_those_of_the_queue(client: Client) -> None:
+    told = client.submit([job(user="ada"), job(user="ada", queue="eyes"), job()])
+    asked = [client.job(f"id:{one['id']}")["words"] for one in told]
+    assert [one["tenant"] for one in asked] == ["vision", "vision", None]
+    assert [one["priority"] for one in asked] == [2, 4, 0]
+    assert [one["max_retries"] for one in asked] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "words", [{"user": "ada", "queue": "ears"}, {"queue": "eyes"}, {"user": "cy", "tenant": "vision"}]
+)
+def test_a_job_for_another_tenants_queue_is_refused(client: Client, words: dict[str, object]) -> None:
+    with pytest.raises(InputError, match=r"tenant.*jobs\[0\], job j"):
+        client.submit([job(**words)])
+
+
+def test_a_job_is_not_moved_to_another_tenants_queue(client: Client) -> None:
+    number = client.submit([job(user="ada", gpus=2, queue="eyes")])[0]["id"]
+    with pytest.raises(InputError, match="this one belongs to tenant 'speech'"):
+        client.set(f"id:{number}", {"queue": "ears"})
+    assert client.set(f"id:{number}", {"queue": "default"})["queue"] == "default"
+    client.cancel(f"id:{number}")
+
+
+def test_steps_schedules_and_trials_are_looked_at_too(client: Client) -> None:
+    bad = {"run": "true", "queue": "eyes"}
+    with pytest.raises(InputError, match="'vision'"):
+        client.run_flow({"name": "w", "steps": [{"name": "s", **bad}]})
+    with pytest.raises(InputError, match="'vision'"):
+        client.set_schedule({"name": "s", "cron": "0 0 * * *", "timezone": "UTC", "job": bad})
+    with pytest.raises(InputError, match="'vision'"):
+        client.run_search({"name": "x", "trials": 1, "space": {"x": [1]}, "sampler": "grid", "job": bad})
+
+
+def test_tenants_hold_anew_when_the_settings_are_read_anew(client: Client) -> None:
+    home = client.status()["controller"]["home"]
+    with open(f"{home}/clearway.yaml", "w") as file:  # noqa: PTH123
+        file.write(SETTINGS.replace("[cy]", "[cy, bo]"))
+    client.reload()
+    assert client.submit([job(user="bo", queue="ears")])[0]["id"]
