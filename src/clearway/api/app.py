@@ -15,6 +15,7 @@ from clearway.api import (
     jobs,
     logs,
     machines,
+    metrics,
     outlooks,
     problems,
     queues,
@@ -49,4 +50,5 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     problems.install(app)
     for room in (machines, config, queues, bookings, code, flows, schedules, searches, jobs, outlooks, verbs, logs):
         app.include_router(room.router, prefix=PREFIX)
+    app.include_router(metrics.router)
     return Access(app, token)

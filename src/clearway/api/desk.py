@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clearway.control import Controller, JobRow
     from clearway.model.asks import Ask
     from clearway.model.events import Record, TaskRef
+    from clearway.observe.exposition import Metrics
     from clearway.ports.journal import Journal
 
 
@@ -47,7 +48,7 @@ class Desk:
     `log_path` tells where a task's stdout or stderr lies; `login` is the user whose controller it is; `about` who
     serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for; `stop`
     ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
-    ask so that they hold, and what to call when that is answered.
+    ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads.
     """
 
     controller: Controller
@@ -60,6 +61,7 @@ class Desk:
     stop: Callable[[], None]
     reread: Callable[[], Settings]
     again: Callable[[Settings], tuple[list[Ask], Callable[[], None]]]
+    metrics: Metrics
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_force: InForce = field(init=False)
 

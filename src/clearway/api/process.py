@@ -150,7 +150,7 @@ async def _serve(
 
     desk = Desk(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running),
-        parts.engine.enforced(), stop=stop, reread=reread, again=parts.again,
+        parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.metrics,
     )  # fmt: skip
     token = read_token(settings.home / "token") if settings.listen else ""
     server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running))

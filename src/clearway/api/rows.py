@@ -99,7 +99,7 @@ def node_row(row: NodeRow) -> dict[str, Any]:
     spec = row.spec
     return {
         "name": spec.name,
-        "state": _node_state(row),
+        "state": row.state,
         "drained": row.drained,
         "quiet_since": iso_or_none(row.quiet_since_us),
         "gpus": spec.gpus,
@@ -204,13 +204,3 @@ def free_milli(row: NodeRow) -> int:
         return 0
     closed = row.spec.cut | {*row.unhealthy}
     return sum(MILLI - min(_at(row.shares, n), MILLI) for n in range(row.spec.gpus) if n not in closed)
-
-
-def _node_state(row: NodeRow) -> str:
-    if row.lost:
-        return "lost"
-    if row.quiet_since_us is not None:
-        return "quiet"
-    if row.gone_us is not None:
-        return "leaving"
-    return "drained" if row.drained else "ready"

@@ -19,6 +19,9 @@ from clearway.learn.optuna_sampler import OptunaSampler
 from clearway.loop.world import World
 from clearway.model.asks import SetLimit, SetPolicy, SetQueue
 from clearway.model.errors import InputError
+from clearway.observe.ears import Ears
+from clearway.observe.exposition import Metrics
+from clearway.observe.gauges import Gauges
 from clearway.policies.registry import policy_named, rules_for
 
 if TYPE_CHECKING:
@@ -43,6 +46,8 @@ class Assembled(NamedTuple):
     log_path: Callable[[TaskRef, str], Path]
     remember: Callable[[], None]
     """To be called once the controller has taken over: its settings are in the journal then."""
+    metrics: Metrics
+    ears: Ears
 
     def again(self, settings: Settings) -> tuple[list[Ask], Callable[[], None]]:
         """Return what to ask so that other queues, limits and policy hold, and what to call when that is answered.
@@ -54,6 +59,7 @@ class Assembled(NamedTuple):
 
     def close(self) -> None:
         """Give journal and engine up, after the controller has ended. Tasks go on."""
+        self.ears.close()
         self.engine.close()
         self.journal.close()
 
@@ -68,17 +74,21 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         known = journal.recall(SETTINGS) == mark
         engine = _engine(settings, journal)
         board = Board(settings.kept_finished)
+        metrics = Metrics(board)
+        ears = Ears([metrics.meter])
         controller = Controller(
             World(policy), clock, engine, journal, board=board, first=() if known else first,
-            upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(),
+            upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=ears,
         )  # fmt: skip
+        metrics.add(Gauges(controller, journal, ears, journal.term))
         journal.on_deposed = controller.stop
     except BaseException:
         journal.close()
         raise
+    remember = partial(journal.remember, SETTINGS, mark)
     return Assembled(
-        controller, journal, engine, partial(log_path, engine_home(settings)), partial(journal.remember, SETTINGS, mark)
-    )
+        controller, journal, engine, partial(log_path, engine_home(settings)), remember, metrics, ears,
+    )  # fmt: skip
 
 
 def policy_of(settings: Settings) -> PolicySpec:

@@ -42,6 +42,7 @@ from clearway.model.errors import (
     StoreError,
 )
 from clearway.ports.engine import TaskIsGone
+from clearway.ports.observer import Heard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from clearway.ports.clock import Clock
     from clearway.ports.engine import Engine, Report
     from clearway.ports.journal import Journal
+    from clearway.ports.observer import Observer
     from clearway.ports.sampler import Sampler
 
 LOG = logging.getLogger("clearway.control")
@@ -78,13 +80,15 @@ class _Owed(NamedTuple):
 
     step: Step
     inputs: Sequence[Ask | Report]
+    took_ns: int
 
 
 class Controller:
     """Drives one world. `start` and `stop` from anywhere, `ask` from any thread; `board` shows what is so.
 
     `first` is asked in the very turn in which it takes over, before anything is decided: what the settings say.
-    `on_end` is called in the loop's thread when the loop has ended, with what ended it (None: `stop`).
+    `observer` is told of every turn that is in the journal. `on_end` is called in the loop's thread when the loop has
+    ended, with what ended it (None: `stop`).
     """
 
     def __init__(  # noqa: PLR0913  the parts it is made of
@@ -99,6 +103,7 @@ class Controller:
         upkeep: Upkeep | None = None,
         on_end: Callable[[BaseException | None], None] | None = None,
         sampler: Sampler | None = None,
+        observer: Observer | None = None,
     ) -> None:
         self.world, self.board = world, board or Board()
         self._clock, self._engine, self._journal = clock, engine, journal
@@ -106,7 +111,7 @@ class Controller:
         self._upkeep = upkeep or Upkeep(journal)
         self.points = Points(sampler, self.ask)
         self._first = tuple(first)
-        self._on_end = on_end
+        self._on_end, self._observer = on_end, observer
         self._inbox = Inbox(self._wake)
         self._unanswered: Sequence[Letter] = ()
         self._reports: list[Report] = []
@@ -212,6 +217,8 @@ class Controller:
             for entry in self._journal.read(number):
                 self.world.apply(entry.record)
                 self.board.fold((entry.record,))
+        if self._observer is not None:
+            self._observer.begin()
 
     def turn(self, inputs: Sequence[Ask | Report]) -> Step:
         """Take one turn: step, commit, carry out.
@@ -228,19 +235,23 @@ class Controller:
         owed = self._owed
         if owed is None:
             return True
+        began_ns = time.perf_counter_ns()
         try:
-            self._journal.append(owed.step.records)
+            last = self._journal.append(owed.step.records)
         except DeposedError:
             raise  # another one has the truth now: what this one has decided since never happened
         except StoreError as error:
             self._be_stuck(error)
             return False
         self._owed = None
+        took_ns = time.perf_counter_ns() - began_ns
         self._be_free()
         self.board.fold(owed.step.records)
         self._teller.tell(owed.step.actions, [i.task for i in owed.inputs if isinstance(i, TaskIsGone)])
         self.points.want(owed.step.draws)
         self._answer(owed.step.answers)
+        if self._observer is not None:
+            self._observer.hear(Heard(owed.step.records, last, owed.took_ns // 1000, took_ns // 1000))
         self._upkeep.look(self.world, self.board)
         return True
 
@@ -267,6 +278,19 @@ class Controller:
     def engine_again_us(self) -> int | None:
         """When an engine that failed as a whole is tried again, None while it works."""
         return self._teller.next_us
+
+    @property
+    def owed(self) -> tuple[int, int | None]:
+        """How many records are decided and not written, and since when; from any thread."""
+        owed = self._owed
+        if owed is None or not owed.step.records:
+            return 0, None
+        return len(owed.step.records), owed.step.records[0].at_us
+
+    @property
+    def trouble(self) -> str:
+        """Why the engine fails as a whole, "" while it works."""
+        return self._teller.trouble
 
     @property
     def audited(self) -> Audited:
@@ -321,8 +345,9 @@ class Controller:
     def _decide(self, inputs: Sequence[Ask | Report]) -> Step:
         if self._owed is not None:
             raise ControllerError("a step is owed to the journal; no turn before it is written")
+        began_ns = time.perf_counter_ns()
         step = self.world.step(inputs, self._clock.now_us())
-        self._owed = _Owed(step, inputs)
+        self._owed = _Owed(step, inputs, time.perf_counter_ns() - began_ns)
         self._audit.count(step.found, self.world.now_us)
         self.next_us = step.next_us
         return step

@@ -99,6 +99,17 @@ class NodeRow(msgspec.Struct, frozen=True):
     shares: tuple[int, ...] = ()
     memories: tuple[int, ...] = ()
 
+    @property
+    def state(self) -> str:
+        """How it stands, in a word: ready, drained, leaving, quiet or lost."""
+        if self.lost:
+            return "lost"
+        if self.quiet_since_us is not None:
+            return "quiet"
+        if self.gone_us is not None:
+            return "leaving"
+        return "drained" if self.drained else "ready"
+
 
 class QueueRow(msgspec.Struct, frozen=True):
     """A queue as it stands: its jobs that wait and that hold something, and what these hold, children's left out."""

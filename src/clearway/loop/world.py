@@ -30,7 +30,7 @@ from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp
 from clearway.ports.provider import OrderFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from clearway.core.cycle import Plan
     from clearway.core.ledger import Ledger
@@ -105,6 +105,11 @@ class World:
     def policy(self) -> PolicySpec:
         """The policy in force."""
         return self.state.policy
+
+    @property
+    def promises(self) -> Collection[JobId]:
+        """Jobs that are promised a start."""
+        return self.state.view.reservations
 
     def job_named(self, name: str) -> JobId | None:
         """Return the newest job of a name."""
