@@ -41,11 +41,11 @@ class Rig:
     """A controller with a node of two GPUs; jobs run for 10 s and succeed."""
 
     def __init__(self, earlier: Rig | None = None) -> None:
-        self.clock = ManualClock(SECOND_US) if earlier is None else earlier.clock
+        self.clock: ManualClock = ManualClock(SECOND_US) if earlier is None else earlier.clock
         new = Room([node(gpus=2)], self.clock, lambda _: Life(10 * SECOND_US))
-        self.room = new if earlier is None else earlier.room
+        self.room: Room = new if earlier is None else earlier.room
         self.engine = FakeEngine(self.room)
-        self.journal = MemoryJournal() if earlier is None else earlier.journal
+        self.journal: MemoryJournal = MemoryJournal() if earlier is None else earlier.journal
         board = Board()
         self.metrics = Metrics(board)
         watching = AtOnce(self.metrics)
@@ -71,12 +71,12 @@ def rig() -> Rig:
     return Rig()
 
 
-def gpu(name: str, **words: object) -> JobSpec:
-    return job(name, **words)
+def gpu(name: str, estimate_s: int | None = None) -> JobSpec:
+    return job(name, time_estimate_us=None if estimate_s is None else estimate_s * SECOND_US)
 
 
 def test_waits_ends_and_estimates_are_counted(rig: Rig) -> None:
-    jobs = (gpu("a", time_estimate_us=20 * SECOND_US), gpu("b"), gpu("c"))
+    jobs = (gpu("a", 20), gpu("b"), gpu("c"))
     rig.turn(SetQueue(QueueSpec("team", guarantee=(("gpus", 1000),))), Submit(jobs))
     assert rig.value("clearway_queue_depth", queue="default") == 1
     assert rig.value("clearway_queue_running", queue="default") == 2
