@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from clearway.config.home import Running
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 LOOK_EVERY_S = 0.02
 
 

@@ -28,6 +28,7 @@ class HandEngine:
         self.ends: dict[TaskRef, TaskIsGone] = {}
         self.starts: list[TaskRef] = []
         self.broken = False
+        self.trouble = ""
         self._reports: list[Report] = []
         self._lock = Lock()
         self._woken = Event()

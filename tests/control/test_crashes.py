@@ -65,6 +65,8 @@ class FatalJournal(MemoryJournal):
 class FatalEngine:
     """An engine at whose orders the controller may die: before some, and after all."""
 
+    trouble = ""
+
     def __init__(self, engine: Engine, fate: Fate) -> None:
         self._engine, self._fate = engine, fate
 

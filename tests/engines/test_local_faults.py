@@ -258,7 +258,7 @@ def test_the_newest_controller_has_the_runner(place: Place) -> None:
     first.up(task(1))
     assert place.open().inventory.nodes[0].running == (task(1),)
     first.listen(0.2)
-    assert "another controller" in first.engine.trouble  # type: ignore[attr-defined]
+    assert "another controller" in first.engine.trouble
     place.halt(1)
     first.listen(0.2)
     assert first.ends(task(1)) == []

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,7 @@ from clearway.model.errors import ConflictError, DeposedError, InputError, NotFo
 from clearway.model.ids import JobId
 from clearway.ports.journal import Mark
 from clearway.store import schema
-from clearway.store.postgres import LEASE_S, PostgresJournal
+from clearway.store.postgres import LEASE_S, PostgresJournal, Watch
 from clearway.testing.journals import LastingJournalSuite, numbered
 from tests import servers
 
@@ -86,10 +87,11 @@ def test_whoever_lost_the_lead_writes_nothing_any_more(url: str) -> None:
     old = PostgresJournal(url, lease_s=0.5)
     old.append(numbered(2))
     old._renewing.set()  # as if it were stopped by its debugger: its session lives on
+    watch = Watch()
     with pytest.raises(ConflictError, match=rf"is written by process {os.getpid()} on .* \(term 1\)"):
-        PostgresJournal(url)
+        PostgresJournal(url, lease_s=0.5, watch=watch)
     time.sleep(0.6)
-    new = PostgresJournal(url)
+    new = PostgresJournal(url, lease_s=0.5, watch=watch)
     assert (new.term, new.last()) == (2, 2)
     new.append(numbered(1, first=50))
     for write in (
@@ -137,6 +139,29 @@ def test_after_a_kill_nobody_waits_for_the_lease(url: str) -> None:
     assert time.monotonic() - began < min(LEASE_S, TAKEOVER_S)
     assert journal.term == 2
     journal.close()
+
+
+def test_a_step_of_the_servers_clock_ends_no_lease(url: str) -> None:
+    leader, watch = PostgresJournal(url, lease_s=60), Watch()
+    for until_us in ("1", "until_us + 7200000000"):
+        with leader.writing() as connection:
+            connection.execute(text(f"UPDATE leader SET until_us = {until_us}"))
+        for _ in range(2):
+            with pytest.raises(ConflictError):
+                PostgresJournal(url, lease_s=60, watch=watch)
+    assert leader.append(numbered(1)) == 1
+    leader.close()
+
+
+def test_a_lease_ends_when_it_is_seen_for_its_length_without_being_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, watch = [100.0], Watch()
+    monkeypatch.setattr("clearway.store.postgres.time", SimpleNamespace(monotonic=lambda: now[0]))
+    looks = [(0, 1, 50), (5.9, 1, 50), (0.2, 1, 60), (5.9, 1, 60), (0.2, 2, 60), (6, 2, 60), (0, 3, 70), (0, 3, 0)]
+    said = []
+    for later_s, term, until_us in looks:
+        now[0] += later_s
+        said.append(watch.ran_out(term, until_us, 6.0))
+    assert said == [False, False, False, False, False, True, False, True]
 
 
 def test_a_leader_lives_on_while_it_writes_nothing(url: str) -> None:

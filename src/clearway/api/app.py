@@ -24,6 +24,8 @@ from clearway.api import (
     verbs,
 )
 from clearway.api.access import Access
+from clearway.api.moments import iso
+from clearway.api.now import TellsTheTime
 from clearway.whatif.follow import Follower
 
 if TYPE_CHECKING:
@@ -51,4 +53,4 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     for room in (machines, config, queues, bookings, code, flows, schedules, searches, jobs, outlooks, verbs, logs):
         app.include_router(room.router, prefix=PREFIX)
     app.include_router(metrics.router)
-    return Access(app, token)
+    return TellsTheTime(Access(app, token), lambda: iso(desk.controller.now_us()))

@@ -149,7 +149,7 @@ async def _serve(
         loop.call_soon_threadsafe(end)
 
     desk = Desk(
-        parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running),
+        parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running, parts),
         parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.metrics,
     )  # fmt: skip
     token = read_token(settings.home / "token") if settings.listen else ""
@@ -197,13 +197,11 @@ def _who(listeners: list[socket.socket]) -> Running:
     return Running(os.getpid(), process_start(os.getpid()), str(local), listen, __version__)
 
 
-def _about(settings: Settings, running: Running) -> dict[str, Any]:
-    import time  # noqa: PLC0415
-
+def _about(settings: Settings, running: Running, parts: Assembled) -> dict[str, Any]:
     from clearway.api.moments import iso  # noqa: PLC0415
 
     about = {k: v for k, v in running._asdict().items() if k != "started"}
-    return {**about, "home": str(settings.home), "since": iso(time.time_ns() // 1000)}
+    return {**about, "home": str(settings.home), "since": iso(parts.controller.now_us())}
 
 
 def _tell_ready(home: Path, running: Running) -> None:

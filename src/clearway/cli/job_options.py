@@ -80,7 +80,7 @@ def _map(name: str, texts: Iterable[str], *, numbers: bool) -> dict[str, object]
     for text in texts:
         key, equals, value = text.partition("=")
         if not (equals and key):
-            raise InputError(name, text, "KEY=VALUE")
+            raise InputError(name, "(not shown)" if name == "env" else text, "KEY=VALUE")
         found[key] = number_or_text(value) if numbers else value
     return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clearway.cli import faults
-from clearway.cli.shown import plain
+from clearway.cli.shown import keep_time, plain
 from clearway.model.errors import ClearwayError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Shell:
         """Return a client of the running controller; raises ControllerError where none runs."""
         from clearway.sdk.client import Client
 
-        return Client.connect(self.home)
+        return Client.connect(self.home).heard_by(keep_time)
 
     def document(self, value: object) -> None:
         """Write the one JSON document of this call."""

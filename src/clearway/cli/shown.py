@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import signal
-from datetime import UTC, datetime
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 GIB = 2**30
 MIB = 2**20
 NOTHING = "-"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+AHEAD: ContextVar[timedelta] = ContextVar("AHEAD", default=timedelta())
+"""How far the controller's clock is ahead of this machine's: setting a clock does not move the other."""
+
+
+def keep_time(told: datetime) -> None:
+    """Count time as whoever told this moment just now."""
+    AHEAD.set(told - datetime.now(UTC))
+
+
+def present() -> datetime:
+    """Return what the controller's clock says now, as far as it was heard."""
+    return datetime.now(UTC) + AHEAD.get()
 
 
 def plain(text: object) -> str:
@@ -42,7 +56,7 @@ def clock(iso: object) -> str:
     if then is None:
         return NOTHING
     here = then.astimezone()
-    today = here.date() == datetime.now(UTC).astimezone().date()
+    today = here.date() == present().astimezone().date()
     return f"{here:%H:%M:%S}" if today else f"{here:%Y-%m-%d %H:%M:%S}"
 
 
@@ -51,7 +65,7 @@ def ago(iso: object, now: datetime | None = None) -> str:
     then = moment(iso)
     if then is None:
         return NOTHING
-    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
+    seconds = ((now or present()) - then).total_seconds()
     amount = _one_unit(abs(seconds))
     return f"{amount} ago" if seconds >= 0 else f"in {amount}"
 
@@ -75,7 +89,7 @@ def between(start: object, end: object, now: datetime | None = None) -> str:
     begun = moment(start)
     if begun is None:
         return NOTHING
-    return span(((moment(end) or now or datetime.now(UTC)) - begun).total_seconds())
+    return span(((moment(end) or now or present()) - begun).total_seconds())
 
 
 def size(count: object) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from clearway.config.settings import Settings
     from clearway.model.ids import JobId
+    from clearway.store.postgres import Watch
     from clearway.store.sql import SqlJournal
 
 LOG = logging.getLogger("clearway.store")
@@ -27,24 +28,29 @@ LOOK_S = 0.5
 """So often a standby looks whether its leader is still there."""
 
 
-def open_journal(settings: Settings, *, upgrades: bool = False) -> SqlJournal:
+def open_journal(settings: Settings, *, upgrades: bool = False, watch: Watch | None = None) -> SqlJournal:
     """Open the journal that settings name, to write. Raises ConflictError, InputError, StoreError.
 
-    `upgrades`: also bring the tables of a server up to this version; those of a file always are.
+    `upgrades`: also bring the tables of a server up to this version; those of a file always are. `watch`: what was
+    seen before of whoever leads.
     """
     if settings.store == SQLITE:
         return SqliteJournal(settings.home / JOURNAL, synchronous=settings.synchronous)
     from clearway.store.postgres import PostgresJournal
 
-    return PostgresJournal(settings.store, upgrades=upgrades)
+    return PostgresJournal(settings.store, upgrades=upgrades, watch=watch)
 
 
 def lead(settings: Settings) -> SqlJournal:
     """Open the journal to write; on a server that another controller leads, stand by until it does no more."""
-    told = ""
+    told, watch = "", None
+    if settings.store != SQLITE:
+        from clearway.store.postgres import Watch
+
+        watch = Watch()
     while True:
         try:
-            return open_journal(settings)
+            return open_journal(settings, watch=watch)
         except ConflictError as error:
             if settings.store == SQLITE:
                 raise

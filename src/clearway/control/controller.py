@@ -332,7 +332,7 @@ class Controller:
     def _rest(self, wait_s: float) -> None:
         if wait_s <= 0:
             return
-        if self._teller.trouble:
+        if self._teller.failure:
             self._called.wait(min(wait_s, RETRY_S))
             self._called.clear()
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from clearway.model.errors import EngineError
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from clearway.ports.clock import Clock
     from clearway.ports.engine import Engine, Report
 
+LOG = logging.getLogger("clearway.control")
 RETRY_S = 1.0
 """So long after an engine failed as a whole it is tried again: a runner or a cluster comes back in seconds."""
 
@@ -22,8 +24,8 @@ RETRY_S = 1.0
 class Teller:
     """Tells an engine what was decided.
 
-    An engine that fails as a whole (EngineError) loses nothing: `trouble` says so, and it is told again, which an
-    engine must bear.
+    An engine that fails as a whole (EngineError) loses nothing: `failure` says so, and it is told again, which an
+    engine must bear. What is wrong is said in the log once, when it begins, changes and is over.
     """
 
     def __init__(self, engine: Engine, clock: Clock) -> None:
@@ -31,7 +33,13 @@ class Teller:
         self._actions: list[Action] = []
         self._ends: list[TaskRef] = []
         self._again_at_us: int | None = None
-        self.trouble = ""
+        self.failure = ""
+        self._told = ""
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with the engine, as a whole or in a part of it; empty when all is well."""
+        return self.failure or self._engine.trouble
 
     def tell(self, actions: Sequence[Action], ends: Sequence[TaskRef]) -> None:
         """Have actions carried out after all earlier ones, and let the engine forget these ends."""
@@ -47,10 +55,12 @@ class Teller:
         if self._again_at_us is not None:
             return []
         try:
-            return self._engine.reports()
+            found = self._engine.reports()
         except EngineError as error:
             self._note(error)
             return []
+        self._mention()
+        return found
 
     def look(self) -> None:
         """Have the engine say what it has, if it works."""
@@ -80,10 +90,16 @@ class Teller:
             if self._ends:
                 self._engine.acknowledge(self._ends)
                 self._ends = []
-            self._again_at_us, self.trouble = None, ""
+            self._again_at_us, self.failure = None, ""
         except EngineError as error:
             self._note(error)
 
     def _note(self, error: EngineError) -> None:
         self._again_at_us = self._clock.now_us() + round(RETRY_S * SECOND_US)
-        self.trouble = f"the engine fails, and is tried again every {RETRY_S:g} s: {error}"
+        self.failure = f"the engine fails, and is tried again every {RETRY_S:g} s: {error}"
+        self._mention()
+
+    def _mention(self) -> None:
+        if self.trouble != self._told:
+            LOG.warning("%s", self.trouble or f"over: {self._told}")
+            self._told = self.trouble

@@ -323,6 +323,8 @@ class Room:
 class FakeEngine:
     """The engine of a `Room`. A new one for the same room is what a restarted controller has."""
 
+    trouble = ""
+
     def __init__(self, room: Room) -> None:
         self.room = room
 

@@ -71,8 +71,9 @@ def _node_up(world: World, report: NodeIsUp) -> None:
         world.emit(ev.NodeAdded(world.now_us, node, report.spec))
     elif world.ledger.specs[node] != report.spec or state.machines.booting(node):
         world.emit(ev.NodeAdded(world.now_us, node, report.spec))
-    if report.unhealthy != state.unhealthy.get(node, ()):
-        world.emit(ev.DevicesChanged(world.now_us, node, report.unhealthy))
+    unhealthy = _unhealthy(world, report)
+    if unhealthy != state.unhealthy.get(node, ()):
+        world.emit(ev.DevicesChanged(world.now_us, node, unhealthy))
     strays = [task for task in report.running if state.live(task) is None]
     away = node in state.quiet or node in state.lost or notices.over(state, node, world.now_us)
     if not away:  # what is so after a silence is no difference
@@ -87,6 +88,16 @@ def _node_up(world: World, report: NodeIsUp) -> None:
     for task in report.running:
         _task_up(world, task)
     world.order(tell_node_again(state, node))
+
+
+def _unhealthy(world: World, report: NodeIsUp) -> tuple[int, ...]:
+    """Return the devices of a node that are of no use: those that are ill, and those that a process does not let go."""
+    found = set(report.unhealthy)
+    for task in report.stuck:
+        entry = world.state.live(task)
+        if entry is not None and (grant := entry.held.get((task.role, task.index))) is not None:
+            found.update(grant.devices)
+    return tuple(sorted(found))
 
 
 def miss_absent(world: World, there: set[str]) -> None:

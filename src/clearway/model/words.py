@@ -50,10 +50,10 @@ def _env(field: str, value: object) -> tuple[tuple[str, str], ...]:
     try:
         found = v.pairs(field, value)
     except InputError as error:
-        raise InputError(error.field, "(not shown)", error.rule) from None  # it may be a secret
+        raise InputError(error.field.partition("=")[0], "(not shown)", error.rule) from None  # it may be a secret
     for key, _ in found:
         if "=" in key:
-            raise InputError(field, key, "a name without =")
+            raise InputError(field, f"{key.partition('=')[0]}=..", "a name without =")
     return found
 
 

@@ -41,12 +41,14 @@ class NodeIsUp(msgspec.Struct, frozen=True, tag=True):
     Sent at `open` for each node, and when one joins, comes back or changes. It may come late: a task that has started
     since is then missing among `running`, and one that has ended is there. What should run and does not is told to
     stop, and counts as gone once its TaskIsGone has come. But it never comes after a NodeIsQuiet of its node that is
-    younger: what a node said before it fell silent is dropped.
+    younger: what a node said before it fell silent is dropped. `stuck`: tasks that cannot be ended though they were
+    killed; their devices are of no use to anybody until they are gone.
     """
 
     spec: NodeSpec
     running: tuple[TaskRef, ...] = ()
     unhealthy: tuple[int, ...] = ()
+    stuck: tuple[TaskRef, ...] = ()
 
 
 class NodeIsQuiet(msgspec.Struct, frozen=True, tag=True):
@@ -88,6 +90,11 @@ class Engine(Protocol):
     - A report is delivered at least once. TaskIsGone means that no process of the task is left.
     - Tasks outlive the controller: after a crash, `open` on a new instance finds them.
     """
+
+    @property
+    def trouble(self) -> str:
+        """What it cannot do at the moment though all goes on, in a sentence, "" when all is well. For any thread."""
+        ...
 
     def open(self) -> Inventory:
         """Attach, and return what is there. Called once, before anything else."""

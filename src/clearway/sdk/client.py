@@ -13,7 +13,8 @@ from clearway.config.home import check_owner, home_dir, read_running
 from clearway.model.errors import ControllerError, NotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from clearway.sdk.transport import Transport
@@ -52,6 +53,11 @@ class Client:
         from clearway.sdk.transport import loopback
 
         return cls(loopback(url, token_file))
+
+    def heard_by(self, hear: Callable[[datetime], None]) -> Client:
+        """Have `hear` told, with each answer, what the controller's clock says; return this client."""
+        self._transport.hear = hear
+        return self
 
     def status(self) -> Row:
         """Return what the controller is and has in hand."""

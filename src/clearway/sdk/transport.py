@@ -13,11 +13,14 @@ from clearway.sdk.problems import error_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
     from pathlib import Path
 
 ANSWER_S = 120.0  # a controller that has not answered by then hangs; its slowest answer is a wait of 30 s
 PIECE_BYTES = 64 * 1024
 PREFIX = "/api/v1/"
+NOW = "Clearway-Now"
+"""The header in which each answer says what the controller's clock says: nobody sets that one."""
 
 
 class _UnixConnection(HTTPConnection):
@@ -46,6 +49,7 @@ class Transport:
     ) -> None:
         self._where, self._connect = where, connect
         self._headers = {**headers, "Connection": "close"}
+        self.hear: Callable[[datetime], None] | None = None
 
     def call(self, method: str, path: str, query: Mapping[str, object] | None = None, body: bytes | None = None) -> Any:  # noqa: ANN401
         """Return the answer, read as JSON; None where it is empty."""
@@ -83,6 +87,10 @@ class Transport:
                 raise
             # It was refused before it was read whole: the answer says why.
         answer = connection.getresponse()
+        if self.hear is not None and (told := answer.getheader(NOW)):
+            from datetime import datetime
+
+            self.hear(datetime.fromisoformat(told))
         if answer.status >= 400:  # noqa: PLR2004  HTTP's own line between answers and errors
             raise error_of(answer.status, answer.read())
         return answer

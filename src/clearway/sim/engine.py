@@ -54,6 +54,8 @@ class SimEngine:
     stopped. The driver moves the clock to `next_us()` and calls `advance`. Faults are methods: `lose`, `revive`, ..
     """
 
+    trouble = ""
+
     def __init__(self, clock: VirtualClock, nodes: Iterable[NodeSpec], lease_us: int) -> None:
         self.clock = clock
         self.keeps = False  # what is known of a job, when it is over: where a person may run it again

@@ -2,7 +2,8 @@
 
 Every write looks first, in its own transaction, whether the term is still its own: one who was deposed writes nothing
 any more, whatever it believes. A lease that its holder does not renew runs out; where the holder is seen to be gone
-(the server has closed its session, as after a kill) nobody waits for that. Moments are those of the server's clock.
+(the server has closed its session, as after a kill) nobody waits for that. How long it was not renewed is measured by
+whoever stands by, with a clock that nobody sets: a step of the server's wall clock ends no lease.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import re
 import socket
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -31,12 +33,30 @@ LEASE_S = 6.0
 """A leader that is not heard of for so long may be succeeded: with the looks of a standby that is well within 10 s."""
 RENEWALS = 4
 """So often in the time of a lease it is renewed: two may fail."""
+RELEASED = 0
+"""Until when a lease holds that was given up."""
 CONNECT_S = 5
 SEAT = 0x636C7779
 """First number of the advisory locks, "clwy": the second is the term. Its holder's session is alive."""
 _NOW_US = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 _ROW = schema.leader.c
 _PASSWORD = re.compile(r"(//[^/@]*:)[^@]*@")
+
+
+class Watch:
+    """What somebody who stands by has seen of a lease: whether it was renewed, and since when it was not."""
+
+    def __init__(self) -> None:
+        """Begin without having seen any."""
+        self._seen: tuple[int, int] | None = None
+        self._since = 0.0
+
+    def ran_out(self, term: int, until_us: int, lease_s: float) -> bool:
+        """Look at a lease once more, and say whether it has not been renewed for its whole length."""
+        now = time.monotonic()
+        if (term, until_us) != self._seen:
+            self._seen, self._since = (term, until_us), now
+        return until_us == RELEASED or now - self._since >= lease_s
 
 
 class PostgresJournal(SqlJournal):
@@ -50,14 +70,16 @@ class PostgresJournal(SqlJournal):
         any_version: bool = False,
         upgrades: bool = False,
         lease_s: float = LEASE_S,
+        watch: Watch | None = None,
     ) -> None:
         """Open it, to write: take the lead. ConflictError: another one leads, and is named. StoreError: no use of it.
 
-        InputError: the address is none, or the driver is not installed.
+        Whoever stands by opens it with the same `watch` again and again. InputError: the address is none, or the
+        driver is not installed.
         """
         engine = _engine(url)
         self.place = _PASSWORD.sub(r"\1***@", url)
-        self._lease_us = int(lease_s * 1e6)
+        self._lease_us, self._watch = int(lease_s * 1e6), watch or Watch()
         self._seat: Connection | None = None
         self._renewing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -77,7 +99,7 @@ class PostgresJournal(SqlJournal):
             self._thread = None
         if self._seat is not None:
             with suppress(DBAPIError):
-                self._seat.execute(update(schema.leader).where(_ROW.term == self.term).values(until_us=0))
+                self._seat.execute(update(schema.leader).where(_ROW.term == self.term).values(until_us=RELEASED))
             self._leave_seat()
         super().close()
 
@@ -89,7 +111,7 @@ class PostgresJournal(SqlJournal):
             found = seat.execute(select(schema.leader)).one_or_none()
             if found is None:
                 self._first(seat)
-            elif found.until_us > self._now_us(seat) and not self._is_gone(seat, found.term):
+            elif not self._is_free(seat, found.term, found.until_us):
                 self._leave_seat()
                 raise ConflictError(f"the journal {self.place} is written by {found.holder} (term {found.term})")
             else:
@@ -110,6 +132,9 @@ class PostgresJournal(SqlJournal):
 
     def _now_us(self, seat: Connection) -> int:
         return int(seat.scalar(text(f"SELECT {_NOW_US}")) or 0)
+
+    def _is_free(self, seat: Connection, term: int, until_us: int) -> bool:
+        return self._watch.ran_out(term, until_us, self._lease_us / 1e6) or self._is_gone(seat, term)
 
     def _is_gone(self, seat: Connection, term: int) -> bool:
         """Say whether the session of a leader has ended: then its lock is free."""

@@ -60,6 +60,7 @@ class LocalEngine:
     ) -> None:  # fmt: skip
         self.home = home.absolute()
         self._said = ""
+        self._stuck: list[str] = []
         self._node, self._devices = node, devices
         self._health = Health(lambda: unhealthy_of(devices), self.wake, unhealthy)
         self._told_unhealthy = unhealthy
@@ -210,11 +211,13 @@ class LocalEngine:
             self._report_gone(self._gone(message))
         elif said == "trouble":
             self._said = message["text"]
+            if message.get("stuck", []) != self._stuck:
+                self._link.greet()  # the node is reported anew, without the devices that are held for ever
         elif said == "here":
             self._meet_again(message)
 
     def _meet(self, here: Message) -> None:
-        self._said = here["trouble"]
+        self._said, self._stuck = here["trouble"], here.get("stuck", [])
         self._groups, self._refused = frozenset(here.get("groups", ())), here.get("refused", "")
 
     def _meet_again(self, here: Message) -> None:
@@ -235,7 +238,7 @@ class LocalEngine:
     def _up(self, here: Message) -> NodeIsUp:
         running = dict.fromkeys((*map(orders.task_of, here["live"]), *self._launches))
         self._told_unhealthy = self._health.unhealthy
-        return NodeIsUp(self._node, tuple(running), self._told_unhealthy)
+        return NodeIsUp(self._node, tuple(running), self._told_unhealthy, tuple(map(orders.task_of, self._stuck)))
 
     def _mind_quiet(self) -> None:
         now = time.monotonic()

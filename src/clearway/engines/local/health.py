@@ -43,7 +43,7 @@ class Health:
         asked_s = self._asked_s
         if asked_s is None or time.monotonic() - asked_s < HANGS_AFTER_S:
             return ""
-        return f"the driver of the devices has not answered for {int(time.monotonic() - asked_s)} s"
+        return f"the driver of the devices has not answered for more than {HANGS_AFTER_S:g} s"
 
     def _watch(self) -> None:
         while not self._over.wait(self._every_s):

@@ -83,6 +83,11 @@ class Keeper:
         return [*self._live, *(task.key for task in self._queue if task.phase is Phase.QUEUED)]
 
     @property
+    def stuck(self) -> list[str]:
+        """The tasks that cannot be ended though they were killed."""
+        return self._stopping.stuck
+
+    @property
     def unacknowledged(self) -> list[Task]:
         """The tasks whose end no controller has in its journal yet, oldest first."""
         return [task for task in self.tasks.values() if task.phase is Phase.GONE and not task.acked]
@@ -249,7 +254,7 @@ class Keeper:
         text = "; ".join(filter(None, troubles))
         if text != self.trouble:
             self.trouble = text
-            self._to_say.append({"is": "trouble", "text": text})
+            self._to_say.append({"is": "trouble", "text": text, "stuck": self.stuck})
 
     # --- what becomes of a task ------------------------------------------------------------------
 

@@ -207,7 +207,7 @@ class Runner:
         del message
         keeper = self._keeper
         held = [part for part in (MEMBERS, MEMORY, CPU) if self._groups.has(part)]
-        me = {"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "trouble": keeper.trouble}
+        me = {"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "trouble": keeper.trouble, "stuck": keeper.stuck}
         me |= {"groups": held, "refused": self._groups.refused}
         self._say({**me, "live": keeper.live, "gone": [task.gone() for task in keeper.unacknowledged]})
 

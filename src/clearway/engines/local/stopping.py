@@ -66,6 +66,11 @@ class Stopping:
         task.sought = True
         self._to_pause.append(task)
 
+    @property
+    def stuck(self) -> list[str]:
+        """The tasks that cannot be ended."""
+        return sorted(self._stuck)
+
     def trouble(self) -> str:
         """Return what cannot be ended, in a sentence; empty where there is nothing."""
         each = (f"task {key} (process {', '.join(map(str, pids))})" for key, pids in sorted(self._stuck.items()))

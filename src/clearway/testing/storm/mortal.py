@@ -109,6 +109,11 @@ class MortalEngine:
         """Tell `engine`. While it `fails`, nothing can be told or heard once it has been opened."""
         self._engine, self._fate, self._fails = engine, fate, fails
 
+    @property
+    def trouble(self) -> str:
+        """Say what the real one says."""
+        return self._engine.trouble
+
     def open(self) -> Inventory:
         """Attach, or die before or after."""
         self._fate.act()
