@@ -33,7 +33,7 @@ def test_the_public_surface_is_this() -> None:
     public = [name for name in vars(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
         "advise", "at", "book", "bookings", "cancel", "cancel_booking", "cancel_flow", "cancel_search", "change_queue",
-        "connect", "drain", "events", "flow", "flows", "hold", "job", "jobs", "logs", "nodes", "outlook",
+        "connect", "drain", "events", "flow", "flows", "heard_by", "hold", "job", "jobs", "logs", "nodes", "outlook",
         "pause_schedule", "queues", "release", "reload", "remove_schedule", "requeue", "resume", "resume_flow",
         "resume_schedule", "retry_flow", "run_flow", "run_search", "schedules", "search", "searches", "set",
         "set_queue", "set_schedule", "shutdown", "status", "submit", "suspend", "wait", "why",
