@@ -1,4 +1,4 @@
-"""A sorted list that loses its first entry cheaply."""
+"""A sorted list that loses its first entry cheaply, and keeps nothing once it is empty."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ class Ordered(Generic[T]):
             del rows[bisect_left(rows, entry, lo=first)]
             return
         self._first += 1
-        if self._first > CUT and 2 * self._first > len(rows):
+        if self._first == len(rows) or (self._first > CUT and 2 * self._first > len(rows)):
             del rows[: self._first]
             self._first = 0

@@ -57,13 +57,21 @@ class Life(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """How often, in a thousand, a report goes astray, from a seed. One that is lost comes after `again_us`."""
+    """How often, in a thousand, something goes wrong, from a seed. `Room.happened` counts what really did.
+
+    A report that is `lost` comes after `again_us`, one that is `late` within `late_us`; `reordered` are those that came
+    together. A `phantom` is a task that is told to be up and is not. A node that is `wrong` about itself leaves out
+    a task that it runs, or names one that is gone.
+    """
 
     lost: int = 0
     late: int = 0
     doubled: int = 0
     late_us: int = 1_000_000
     again_us: int = 5_000_000
+    reordered: int = 0
+    phantom: int = 0
+    wrong: int = 0
 
 
 NO_FAULTS = Faults()
@@ -100,12 +108,18 @@ class Room:
         self._silences: Counter[str] = Counter()
         self.told: list[Report] = []
         """Reports that have arrived and were not fetched yet."""
+        self.happened: Counter[str] = Counter()
+        """What went wrong, by the words of `Faults`; `refused` orders too."""
 
     # --- what a test does to it ------------------------------------------------------------------
 
     def finish(self, task: TaskRef, exit_code: int = 0) -> None:
         """Have a task end by itself now."""
         self._end(task, exit_code)
+
+    def be_honest(self) -> None:
+        """Have nothing go wrong any more."""
+        self._faults = NO_FAULTS
 
     def lose_node(self, node: str) -> None:
         """Have a node die with all that runs on it, without a word."""
@@ -168,6 +182,7 @@ class Room:
     def carry_out(self, action: Action) -> None:
         """Do one action, unless it is refused or its node is away (then it is lost on the way)."""
         if why := self._refuses(action):
+            self.happened["refused"] += 1
             self._tell(TaskIsGone(action.task, error=why), action.node)
         elif action.node in self._away:
             return
@@ -189,13 +204,13 @@ class Room:
         """Return the nodes that are heard of, with what runs there, and the ends that nobody acknowledged."""
         here = [name for name in self.nodes if name not in self._away]
         gone = [t.gone for t in self._tasks.values() if t.gone is not None and t.launch is not None and t.node in here]
-        return Inventory(tuple(map(self.node_is_up, here)), tuple(gone))
+        return Inventory(tuple(map(self._said, here)), tuple(gone))
 
     def look(self) -> None:
         """Have all nodes that are heard of tell what they are and run."""
         for name in self.nodes:
             if name not in self._away:
-                self._tell(self.node_is_up(name))
+                self._tell(self._said(name))
 
     def forget(self, task: TaskRef) -> None:
         """Take note that the end of a task is known: it is not told again, and still never started again."""
@@ -203,12 +218,39 @@ class Room:
         if known is not None and known.gone is not None:
             known.launch = None
 
+    def clean(self) -> None:
+        """Drop what only tests look at: what was launched, and tasks whose end is known. A launch of one starts it."""
+        self.launched.clear()
+        self._tasks = {ref: task for ref, task in self._tasks.items() if task.gone is None or task.launch is not None}
+
     def node_is_up(self, node: str) -> NodeIsUp:
         """Return a node as it is."""
         running = tuple(ref for ref, task in self._tasks.items() if task.node == node and task.gone is None)
         return NodeIsUp(self.nodes[node], running, self.unhealthy.get(node, ()))
 
+    def fetch(self) -> list[Report]:
+        """Return what has arrived, oldest first unless it was reordered on the way."""
+        found, self.told = self.told, []
+        if len(found) > 1 and self._chances(self._faults.reordered):
+            self.happened["reordered"] += 1
+            return _shuffled(found, self._chance)
+        return found
+
     # --- inside ----------------------------------------------------------------------------------
+
+    def _said(self, node: str) -> NodeIsUp:
+        """Return what a node says of itself, which may be wrong about one task."""
+        up = self.node_is_up(node)
+        if not self._chances(self._faults.wrong):
+            return up
+        over = [ref for ref, task in self._tasks.items() if task.node == node and task.gone is not None]
+        if not up.running and not over:
+            return up
+        self.happened["wrong"] += 1
+        if up.running and (not over or self._chance.randrange(2)):
+            out = self._chance.choice(up.running)
+            return NodeIsUp(up.spec, tuple(ref for ref in up.running if ref != out), up.unhealthy)
+        return NodeIsUp(up.spec, (*up.running, self._chance.choice(over)), up.unhealthy)
 
     def _do(self, action: Action) -> None:
         match action:
@@ -229,6 +271,11 @@ class Room:
         task = self._tasks[launch.task] = _Task(launch, launch.node, self._life(launch))
         if task.life.error:
             self._end(launch.task, None, task.life.error)
+            return
+        if self._chances(self._faults.phantom):
+            self.happened["phantom"] += 1
+            task.gone = TaskIsGone(launch.task)
+            self._tell(TaskIsUp(launch.task), launch.node)
             return
         self.launched.append(launch)
         self._tell(TaskIsUp(launch.task), launch.node)
@@ -287,12 +334,12 @@ class Room:
         if node in self._away:
             self._withheld[node].append(report)
             return
-        times = 2 if self._chances(self._faults.doubled) else 1
+        times = 2 if self._happens("doubled", self._faults.doubled) else 1
         for _ in range(times):
             delay = 0
-            if self._chances(self._faults.lost):
+            if self._happens("lost", self._faults.lost):
                 delay = self._faults.again_us
-            elif self._chances(self._faults.late):
+            elif self._happens("late", self._faults.late):
                 delay = self._chance.randint(1, self._faults.late_us)
             if delay:
                 self._at(self.clock.now_us() + delay, self._arrival(report))
@@ -313,11 +360,24 @@ class Room:
 
         return arrive
 
+    def _happens(self, what: str, per_mille: int) -> bool:
+        happens = self._chances(per_mille)
+        if happens:
+            self.happened[what] += 1
+        return happens
+
     def _chances(self, per_mille: int) -> bool:
         return per_mille > 0 and self._chance.randrange(PER_MILLE) < per_mille
 
     def _at(self, moment_us: int, happen: Callable[[], None]) -> None:
         heappush(self._due, (moment_us, next(self._order), happen))
+
+
+def _shuffled(reports: list[Report], chance: random.Random) -> list[Report]:
+    """Return reports in another order; what is said of nodes keeps its own, as an engine has to see to."""
+    mixed = chance.sample(reports, len(reports))
+    of_nodes = iter([one for one in reports if not isinstance(one, TaskIsUp | TaskIsGone)])
+    return [one if isinstance(one, TaskIsUp | TaskIsGone) else next(of_nodes) for one in mixed]
 
 
 class FakeEngine:
@@ -345,8 +405,7 @@ class FakeEngine:
             self.room.run_until(self.room.clock.now_us())
             if not self.room.told:
                 return found
-            found += self.room.told
-            self.room.told.clear()
+            found += self.room.fetch()
 
     def wait(self, timeout_s: float) -> None:
         """Move the clock to the next report, at most by `timeout_s`."""

@@ -2,6 +2,7 @@
 
 python -m clearway.testing.storm seeds --count 10000      random storms
 python -m clearway.testing.storm points --store sqlite    one storm, killed at each of its acts in turn
+python -m clearway.testing.storm life                     two days of work that comes and goes: nothing grows
 """
 
 from clearway.testing.storm.mortal import Fate

@@ -44,11 +44,15 @@ def records(found: list[ev.Record], policy: PolicySpec, seed: int) -> World:
     world, over = World(policy, seed), set[int]()
     keys: Counter[str] = Counter()
     attempts: Counter[int] = Counter()
+    last_us = 0
     for record in found:
+        demand(holds=record.at_us >= last_us, text=f"time went back to {record.at_us} us with {record}")
+        last_us = record.at_us
         world.apply(record)
         job = getattr(record, "job", None)
         if isinstance(record, ev.Submitted):
-            keys[record.spec.idempotency_key] += 1
+            once = record.spec.idempotency_key or record.spec.name * ("@" in record.spec.name)
+            keys[once or f"number {record.job}"] += 1
         elif isinstance(record, ev.Started):
             attempts[record.job] += 1
             demand(holds=record.attempt == attempts[record.job], text=f"{record} is not the next attempt")

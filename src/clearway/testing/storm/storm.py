@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -11,21 +12,37 @@ from clearway.control.upkeep import Upkeep, tidy, write
 from clearway.engines.fake import FakeEngine, ManualClock, Room
 from clearway.loop.difference import Between
 from clearway.loop.world import World
-from clearway.model.asks import Cancel, Drain, Resume, SetLimit, SetPolicy, SetQueue, Submit, Suspend
+from clearway.model.actions import Launch
+from clearway.model.asks import (
+    Cancel,
+    Drain,
+    Resume,
+    SetLimit,
+    SetPolicy,
+    SetQueue,
+    SetSchedule,
+    Submit,
+    SubmitFlow,
+    Suspend,
+)
 from clearway.model.errors import ClearwayError
-from clearway.model.events import TaskRef
+from clearway.model.events import Started, Submitted, TaskRef
 from clearway.model.states import State
 from clearway.model.values import SECOND_US
 from clearway.ports.journal import Mark
 from clearway.testing.storm import checks
+from clearway.testing.storm.clocks import Machine
 from clearway.testing.storm.mortal import Fate, Killed, MortalEngine, MortalJournal
-from clearway.testing.storm.weather import LIMITS, QUEUES, weather
+from clearway.testing.storm.weather import FLOW, LIMITS, QUEUES, SCHEDULE, life_of, weather
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from clearway.control.board import Board
     from clearway.engines.fake import Life
-    from clearway.model.actions import Action, Launch
+    from clearway.model.actions import Action
     from clearway.model.asks import Ask
+    from clearway.model.events import Record
     from clearway.model.ids import JobId
     from clearway.ports.journal import Journal
     from clearway.testing.storm.weather import Mishap
@@ -33,6 +50,16 @@ if TYPE_CHECKING:
 SNAPSHOT_EVERY = 40
 CALM_S = 5_000
 """So long after the last mishap everything that can end has ended."""
+LOOKS_S = (0, 100, 1_000)
+"""So long after it the controller looks at itself: what an engine had lied about is found by then."""
+HOUR_US = 3600 * SECOND_US
+_ASK: dict[str, Callable[[JobId], Ask]] = {"cancel": Cancel, "suspend": Suspend, "resume": Resume}
+ASKED_OF: dict[str, Collection[State]] = {
+    "cancel": tuple(State),
+    "suspend": (State.STARTING, State.RUNNING),
+    "resume": (State.SUSPENDED,),
+}
+"""In which states of a job each of these is asked."""
 MOST_TURNS_AT_ONCE = 200
 
 
@@ -55,6 +82,9 @@ class Storm:
         self.weather = weather(seed, most_jobs)
         self._chance = Random(seed + 1)
         self.clock = ManualClock()
+        self.machine = Machine(self.clock)
+        self.happened: Counter[str] = Counter()
+        """What really came over the controllers, by kind."""
         self.room = Room(
             self.weather.nodes, self.clock, self._life, seed=seed, faults=self.weather.faults, refuses=self._refuses
         )
@@ -64,15 +94,20 @@ class Storm:
         self._mishaps = list(self.weather.mishaps)
         self._away: set[str] = set()
         self._healed = False
+        self._looks: list[int] = []
         self.spoilt = self.wrong = self._fails_until_us = 0
 
     def _life(self, launch: Launch) -> Life:
-        lives = self.weather.lives[launch.spec.name]
-        return lives[min(launch.task.attempt, len(lives)) - 1]
+        return life_of(self.weather, self.seed, launch)
 
     def _refuses(self, action: Action) -> str:
         one_in = self.weather.refuses_one_in
-        lies = one_in and action.task.index == 0 and (action.task.job + action.task.attempt) % one_in == 0
+        lies = (
+            one_in
+            and isinstance(action, Launch)
+            and action.task.index == 0
+            and (action.task.job + action.task.attempt) % one_in == 0
+        )
         return "the engine says no" if lies else ""
 
     # --- controllers ---------------------------------------------------------------------------
@@ -85,16 +120,20 @@ class Storm:
                 self._go_on()
                 break
             except Killed:
-                continue
+                self.happened["kill"] += 1
             finally:
                 self.wrong += self._wrong()
+        self.happened.update(self.room.happened)
+        if self.weather.faults.late_us > self.weather.policy.lease_us:
+            self.happened["slow"] += self.room.happened["late"]
         self._look_back()
 
     def _take_over(self) -> None:
         journal = MortalJournal(self.journal, self.fate)
+        self._its_clock = self.machine.clock(self.journal)
         self.controller = Controller(
             World(self.weather.policy, self.seed),
-            self.clock,
+            self._its_clock,
             MortalEngine(FakeEngine(self.room), self.fate, lambda: self.clock.now_us() < self._fails_until_us),
             journal,
             first=(
@@ -122,25 +161,31 @@ class Storm:
             self._turn()
 
     def _next_us(self) -> int | None:
-        ahead = [
-            self.controller.next_us,
-            self.controller.engine_again_us,
-            self._unanswered[0][0] if self._unanswered else None,
-        ]
+        wanted, ahead_us = (self.controller.next_us, self.controller.engine_again_us), self._ahead_us()
+        ahead = [None if at_us is None else max(at_us - ahead_us, 0) for at_us in wanted]
+        ahead.append(self._unanswered[0][0] if self._unanswered else None)
         ahead.append(self._mishaps[0].at_us if self._mishaps else None)
+        ahead.append(self._looks[0] if self._looks else None)
         if not self._mishaps and not self._healed:
             ahead.append(self.clock.now_us())
         return min((at_us for at_us in ahead if at_us is not None), default=None)
 
+    def _ahead_us(self) -> int:
+        """Return how far the controller's clock is ahead of the storm's."""
+        return self._its_clock.now_us() - self.clock.now_us()
+
     def _turn(self) -> None:
         heals = not self._mishaps and not self._healed
-        asks = self._heal() if heals else self._due_asks()
+        asks = self._heal() if heals else [*self._due_asks(), *self._begin_flows()]
         reports = self.controller.reports()
         entering = [(at_us, spec) for at_us, spec in self._unanswered if at_us <= self.clock.now_us()]
         step = self.controller.turn([*reports, *asks, *(Submit((spec,)) for _, spec in entering)])
         if heals:
-            self.controller.look_at_itself()
+            self._looks = [self.clock.now_us() + after_s * SECOND_US for after_s in LOOKS_S]
         self._healed |= heals  # a controller that died before this is followed by one that is asked again
+        if self._looks and self._looks[0] <= self.clock.now_us():
+            self.controller.look_at_itself()
+            self._looks.pop(0)
         for (at_us, spec), said in zip(entering, step.answers[len(reports) + len(asks) :], strict=True):
             if isinstance(said, ClearwayError):
                 raise checks.BrokenError(f"{spec.name} was refused: {said}")
@@ -149,17 +194,31 @@ class Storm:
         self.controller.world.validate()
         checks.devices(self.room, self.room.launched)
 
+    def _begin_flows(self) -> list[Ask]:
+        """Return what enters the workflow and the schedule, as long as the controller does not know them."""
+        flow, schedule, known = self.weather.flow, self.weather.schedule, self.controller.world.state.flows
+        asks: list[Ask] = []
+        if flow is not None and FLOW not in known.names:
+            asks.append(SubmitFlow(flow))
+        if schedule is not None and SCHEDULE not in known.schedules.tracks:
+            asks.append(SetSchedule(schedule))
+        return asks
+
     # --- mishaps -------------------------------------------------------------------------------
 
     def _due_asks(self) -> list[Ask]:
         asks: list[Ask] = []
         while self._mishaps and self._mishaps[0].at_us <= self.clock.now_us():
-            asks += self._happen(self._mishaps.pop(0))
+            mishap = self._mishaps.pop(0)
+            came = self._happen(mishap)
+            self.happened[mishap.kind] += came is not None
+            asks += came or []
         return asks
 
     def _heal(self) -> list[Ask]:
         """Bring everything back that a mishap took, so that what can end does."""
         self._fails_until_us = 0
+        self.room.be_honest()
         for name in sorted(self._away):
             self.room.bring_back(name)
         self._away.clear()
@@ -168,10 +227,10 @@ class Storm:
         suspended = [job for job, entry in self.controller.world.jobs.items() if entry.state == State.SUSPENDED]
         return [*(Drain(name, drained=False) for name in self.room.nodes), *map(Resume, suspended)]
 
-    def _happen(self, what: Mishap) -> list[Ask]:
+    def _happen(self, what: Mishap) -> list[Ask] | None:
+        """Have a mishap come, and return what is asked then; None where there was nothing for it to happen to."""
         names, jobs = list(self.room.nodes), list(self.controller.world.jobs.values())
         name = names[what.number % len(names)]
-        entry = jobs[what.number % len(jobs)] if jobs else None
         match what.kind:
             case "lose" | "cut" if name not in self._away:
                 self._away.add(name)
@@ -187,6 +246,12 @@ class Storm:
                 self._happen_to_a_task(what, name)
             case "kill":
                 raise Killed
+            case "restart":
+                self.happened["restart"] += 1
+                self.machine.restart()
+                raise Killed
+            case "step":
+                self.machine.step(HOUR_US if what.number % 2 else -HOUR_US)
             case "spoil" if self.controller.world.ledger.count:
                 self._spoil(what)
             case "fail":
@@ -194,7 +259,8 @@ class Storm:
             case "audit":
                 self.controller.look_at_itself()
             case _:
-                return [] if entry is None else self._asked(what.kind, entry.id, entry.state)
+                fitting = [entry.id for entry in jobs if entry.state in ASKED_OF.get(what.kind, ())]
+                return [_ASK[what.kind](fitting[what.number % len(fitting)])] if fitting else None
         return []
 
     def _happen_to_a_task(self, what: Mishap, name: str) -> None:
@@ -227,18 +293,12 @@ class Storm:
         found = dict(self.controller.audited.found)
         return found[Between.BOOKS] + found[Between.STORE]
 
-    def _asked(self, kind: str, job: JobId, state: State) -> list[Ask]:
-        if kind == "cancel":
-            return [Cancel(job)]
-        if kind == "suspend" and state in (State.STARTING, State.RUNNING):
-            return [Suspend(job)]
-        return [Resume(job)] if kind == "resume" and state == State.SUSPENDED else []
-
     # --- afterwards ----------------------------------------------------------------------------
 
     def _look_back(self) -> None:
         checks.demand(holds=self.wrong == self.spoilt, text=f"{self.wrong} wrong books, {self.spoilt} were spoilt")
         found = [entry.record for entry in self.journal.read()]
+        self._count_work(found)
         rebuilt = checks.records(found, self.weather.policy, self.seed)
         checks.once(self.room.launched)
         checks.ended(self.controller.world, self.room, self.accepted)
@@ -247,6 +307,18 @@ class Storm:
             holds=self.accepted == {spec.idempotency_key for _, spec in self.weather.jobs},
             text="some jobs were never accepted",
         )
+
+    def _count_work(self, found: list[Record]) -> None:
+        """Count which kinds of work really ran."""
+        specs = {record.job: record.spec for record in found if isinstance(record, Submitted)}
+        for record in found:
+            if isinstance(record, Started):
+                spec = specs[record.job]
+                self.happened["gang"] += len(record.grants) > 1
+                self.happened["array"] += spec.index is not None
+                self.happened["workflow"] += spec.name.startswith(f"{FLOW}.")
+                self.happened["tick"] += spec.name.startswith(f"{SCHEDULE}@")
+                self.happened["retry"] += record.attempt > 1
 
 
 def live(seed: int, journal: Journal, fate: Fate, most_jobs: int = 12) -> Storm:

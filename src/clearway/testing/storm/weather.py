@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from random import Random
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.engines.fake import Faults, Life
+from clearway.flow.schedule_words import CATCHUPS, OVERLAPS, read_schedule
+from clearway.flow.words import read_flow
+from clearway.model.array import read_array
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.job import Checkpoint, Demand, JobSpec, Role
 from clearway.model.values import SECOND_US
+from clearway.testing.storm.clocks import WALL_US
+
+if TYPE_CHECKING:
+    from clearway.model.actions import Launch
+    from clearway.model.flow import FlowSpec, ScheduleSpec
 
 GIB = 2**30
+FLOW, SCHEDULE = "flow", "tick"
+SCHEDULE_S = 240
 END_S = 200
 """All mishaps are over by then; what can end does so afterwards."""
 
@@ -33,6 +44,8 @@ KINDS = (
     "undrain",
     "cancel",
     "suspend",
+    "suspend",
+    "resume",
     "resume",
     "again",
     "kill",
@@ -41,7 +54,14 @@ KINDS = (
     "spoil",
     "audit",
     "fail",
+    "step",
+    "restart",
 )
+LIES = ("lost", "late", "doubled", "reordered", "phantom", "wrong", "refused", "slow")
+"""What goes wrong between a controller and its engine; `slow`: an answer that comes later than a lease is long."""
+WORK = ("gang", "array", "workflow", "tick", "retry")
+NEEDED = (*sorted(set(KINDS)), *LIES, *WORK)
+"""What must really have happened where many storms are to say something: mishaps, and kinds of work that really ran."""
 
 
 class Mishap(NamedTuple):
@@ -64,6 +84,8 @@ class Weather(NamedTuple):
     mishaps: tuple[Mishap, ...]
     faults: Faults
     refuses_one_in: int
+    flow: FlowSpec | None
+    schedule: ScheduleSpec | None
 
 
 def weather(seed: int, most_jobs: int = 12) -> Weather:
@@ -77,9 +99,59 @@ def weather(seed: int, most_jobs: int = 12) -> Weather:
         Mishap(_moment(chance, END_S), chance.choice(KINDS), chance.randrange(8), chance.randrange(8))
         for _ in range(chance.choice((0, 2, 5, 10)))
     )
-    often = chance.choice((0, 0, 100, 300))
-    faults = Faults(lost=often // 2, late=often, doubled=often, late_us=3 * SECOND_US, again_us=8 * SECOND_US)
-    return Weather(chance.choice(POLICIES), nodes, specs, lives, tuple(mishaps), faults, chance.choice((0, 0, 20)))
+    return Weather(
+        chance.choice(POLICIES), nodes, specs, lives, tuple(mishaps), _faults(chance), chance.choice((0, 0, 3)),
+        chance.choice((None, _flow(chance))), chance.choice((None, _schedule(chance))),
+    )  # fmt: skip
+
+
+def life_of(found: Weather, seed: int, launch: Launch) -> Life:
+    """Return what becomes of a task."""
+    name = launch.spec.name
+    lives = found.lives.get(name) or (_life(Random(f"{seed} {name}")),)
+    return lives[min(launch.task.attempt, len(lives)) - 1]
+
+
+def _flow(chance: Random) -> FlowSpec:
+    step = {"run": "true", "max_retries": chance.randrange(2)}
+    rule = chance.choice(("all_done", "all_succeeded", "one_failed"))
+    found = {
+        "name": FLOW,
+        "steps": [
+            {"name": "first", "gpus": 1, **step},
+            {"name": "left", "after": ["first"], **step},
+            {"name": "right", "after": ["first"], "rule": rule, "cpus": 2, **step},
+            {"name": "last", "after": ["left", "right"], "rule": "all_done", **step},
+        ],
+    }
+    return read_flow(found)
+
+
+def _schedule(chance: Random) -> ScheduleSpec:
+    """Return a schedule of one tick a minute, for some minutes."""
+    found = {
+        "name": SCHEDULE,
+        "cron": "* * * * *",
+        "from": _iso(WALL_US),
+        "to": _iso(WALL_US + SCHEDULE_S * SECOND_US),
+        "catchup": chance.choice(CATCHUPS),
+        "overlap": chance.choice(OVERLAPS),
+        "job": {"run": "true", "cpus": 1},
+    }
+    return read_schedule(found, {})
+
+
+def _iso(moment_us: int) -> str:
+    return datetime.fromtimestamp(moment_us // SECOND_US, UTC).isoformat()
+
+
+def _faults(chance: Random) -> Faults:
+    often, lies = chance.choice((0, 0, 100, 300)), chance.choice((0, 0, 50, 200))
+    late_us = chance.choice((3, 3, 60)) * SECOND_US
+    return Faults(
+        lost=often // 2, late=often, doubled=often, late_us=late_us, again_us=8 * SECOND_US, reordered=2 * often,
+        phantom=lies, wrong=lies,
+    )  # fmt: skip
 
 
 def _moment(chance: Random, most_s: int) -> int:
@@ -110,6 +182,7 @@ def _job(chance: Random, number: int) -> JobSpec:
         max_retries=chance.randrange(3),
         retry_jitter=chance.choice(("none", "full")),
         max_losses=chance.choice((1, 10)),
+        array=read_array("array", "0-4%2") if chance.randrange(8) == 0 else None,
         idempotency_key=f"key-{number}",
     )
 
