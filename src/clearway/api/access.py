@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from clearway.api.events import TRANSPORT
 from clearway.api.problems import problem
 from clearway.model.errors import ControllerError
 
@@ -43,6 +44,7 @@ class OwnerProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let the owner in, turn another user of the machine away before reading a byte."""
         super().connection_made(transport)
+        self.app_state = {**self.app_state, TRANSPORT: transport}
         peer: socket.socket = transport.get_extra_info("socket")
         if peer.family != socket.AF_UNIX:
             return

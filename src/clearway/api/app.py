@@ -11,19 +11,26 @@ from clearway.api import (
     bookings,
     code,
     config,
+    events,
     flows,
     jobs,
     logs,
     machines,
     metrics,
     outlooks,
+    overview,
     problems,
     queues,
     schedules,
     searches,
+    timeline,
     verbs,
+    waste,
 )
 from clearway.api.access import Access
+from clearway.api.chart import Chart
+from clearway.api.hub import Hub
+from clearway.api.kept import Kept
 from clearway.api.moments import iso
 from clearway.api.now import TellsTheTime
 from clearway.whatif.follow import Follower
@@ -34,6 +41,10 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
 PREFIX = "/api/v1"
+ROOMS = (
+    machines, overview, timeline, waste, events, config, queues, bookings, code, flows, schedules, searches, jobs,
+    outlooks, verbs, logs,
+)  # fmt: skip
 
 
 def build_app(desk: Desk, token: str = "") -> ASGIApp:
@@ -48,9 +59,12 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     )
     app.state.desk = desk
     app.state.follower = Follower(desk.journal)
+    app.state.chart = Chart(desk.journal, desk.board)
+    app.state.hub = Hub(desk)
+    app.state.kept = {"overview": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit
     problems.install(app)
-    for room in (machines, config, queues, bookings, code, flows, schedules, searches, jobs, outlooks, verbs, logs):
+    for room in ROOMS:
         app.include_router(room.router, prefix=PREFIX)
     app.include_router(metrics.router)
     return TellsTheTime(Access(app, token), lambda: iso(desk.controller.now_us()))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
@@ -15,6 +16,7 @@ from clearway.api.entry import read_jobs
 from clearway.api.moments import FACE
 from clearway.api.rows import job_row, plain, waits_for
 from clearway.api.story import events_of, story_of
+from clearway.model import values as v
 from clearway.model.asks import Cancel, Resume, Submit, Suspend, Weigh, Weighed
 from clearway.model.errors import ClearwayError, InputError
 from clearway.model.reasons import Code, Reason
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from clearway.model.ids import JobId
 
 LONGEST_WAIT_S = 60.0
-MOST_ROWS = 100_000
+MOST_ROWS = 1000
+"""So many rows has an answer at most: the next ones are another question, and nobody waits for a big one."""
 
 router = APIRouter()
 
@@ -46,26 +49,61 @@ async def submit(desk: TheDesk, request: Request) -> Response:
     return answer({"jobs": told}, 201)
 
 
+class Wanted(NamedTuple):
+    """Which jobs a list is to show."""
+
+    state: State | None
+    queue: str | None
+    user: str | None
+    tenant: str | None
+    name: str | None
+    since_us: int | None
+    over: bool
+
+    def fits(self, row: JobRow) -> bool:
+        """Whether a job is among them."""
+        name = self.name
+        return (
+            (self.state is None or self.state in (row.state, shown(row.state)))
+            and (self.queue is None or row.queue == self.queue)
+            and (self.user is None or row.user == self.user)
+            and (self.tenant is None or row.tenant == self.tenant)
+            and (name is None or row.name == name or (name.endswith("*") and row.name.startswith(name[:-1])))
+            and (self.since_us is None or row.submitted_us >= self.since_us)
+            and (self.over or not row.over)
+        )
+
+
+def _wanted(
+    state: str | None = None,
+    queue: str | None = None,
+    user: str | None = None,
+    tenant: str | None = None,
+    name: Annotated[str | None, Query(description="A name; with a star at its end all that begin so")] = None,
+    since: Annotated[str | None, Query(description="Submitted at this moment or later, in ISO 8601")] = None,
+    everything: Annotated[bool, Query(description="Also jobs that are over")] = False,  # noqa: FBT002
+) -> Wanted:
+    wanted, since_us = _state(state), None if since is None else v.instant("since", since)
+    return Wanted(wanted, queue, user, tenant, name, since_us, everything or wanted is not None)
+
+
 @router.get("/jobs")
 def jobs(
     desk: TheDesk,
-    state: str | None = None,
-    queue: str | None = None,
-    name: str | None = None,
-    array: str | None = None,
-    everything: bool = False,  # noqa: FBT001, FBT002
-    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1000,
+    wanted: Annotated[Wanted, Depends(_wanted)],
+    array: Annotated[str | None, Query(description="The jobs of this array; otherwise it stands for them")] = None,
+    cursor: Annotated[str | None, Query(description="`next` of the answer before: what follows it")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = MOST_ROWS,
 ) -> Response:
     """List jobs, newest first; those that are over only with `everything`, or where `state` asks for them.
 
-    An array stands for all its jobs; `array` lists those of one array that are at hand.
+    `next` is the `cursor` with which the list goes on, null at its end.
     """
-    wanted = _state(state)
     whose = None if array is None else desk.job_id(array)
-    over = everything or wanted is not None
-    fitting = (row for row in _newest_first(desk) if row.array == whose and _fits(row, wanted, queue, name, over=over))
-    rows = [job_row(desk, row) for row in islice(fitting, limit)]
-    return answer({"jobs": rows})
+    fitting = (row for row in _newest_first(desk, cursor) if row.array == whose and wanted.fits(row))
+    found = list(islice(fitting, limit + 1))
+    rows = [job_row(desk, row) for row in found[:limit]]
+    return answer({"jobs": rows, "next": str(found[limit - 1].id) if len(found) > limit else None})
 
 
 @router.get("/jobs/{ref}")
@@ -159,8 +197,15 @@ def _hopeless(reason: Reason) -> bool:
     return beyond or reason.code is Code.NEVER_FITS
 
 
-def _newest_first(desk: Desk) -> Iterator[JobRow]:
-    return reversed(list(desk.board.jobs.values()))
+def _newest_first(desk: Desk, cursor: str | None) -> Iterator[JobRow]:
+    """Return the jobs on the board from the highest number down; with a cursor those below it."""
+    numbers = sorted(list(desk.board.jobs))  # noqa: C414  a copy: the loop changes it
+    if cursor is not None:
+        if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):  # noqa: PLR2004  it fits 64 bits
+            raise InputError("cursor", cursor, "`next` of an earlier answer", "query")
+        del numbers[bisect_left(numbers, int(cursor)) :]
+    rows = map(desk.board.jobs.get, reversed(numbers))
+    return (row for row in rows if row is not None)
 
 
 def _state(said: str | None) -> State | None:
@@ -170,12 +215,3 @@ def _state(said: str | None) -> State | None:
         return State(said)
     except ValueError:
         raise InputError("state", said, "one of " + ", ".join(State), "query") from None
-
-
-def _fits(row: JobRow, state: State | None, queue: str | None, name: str | None, *, over: bool) -> bool:
-    return (
-        (state is None or state in (row.state, shown(row.state)))
-        and (queue is None or row.queue == queue)
-        and (name is None or row.name == name or (name.endswith("*") and row.name.startswith(name[:-1])))
-        and (over or not row.over)
-    )

@@ -9,13 +9,12 @@ from fastapi import APIRouter, Response
 
 from clearway.api.desk import TheDesk, TheNode, answer
 from clearway.api.moments import iso
-from clearway.api.rows import free_milli, node_row, plain, policy_words
+from clearway.api.rows import gpus_row, node_row, policy_words
 from clearway.model.asks import Drain
 from clearway.model.errors import NotFoundError
 from clearway.model.states import shown
 
 if TYPE_CHECKING:
-    from clearway.api.desk import Desk
     from clearway.control.audit import Audited
 
 router = APIRouter()
@@ -41,7 +40,7 @@ def status(desk: TheDesk) -> Response:
             "policy": policy_words(policy) if policy else None,
             "jobs": dict(sorted(states.items())),
             "nodes": len(nodes),
-            "gpus": _gpus(desk),
+            "gpus": gpus_row(nodes),
             "journal": {"records": desk.journal.last()},
             "self_audit": _audited(desk.controller.audited),
         }
@@ -56,17 +55,6 @@ def _audited(told: Audited) -> dict[str, Any]:
         "found": dict(told.found),
         "last": told.last or None,
         "last_at": None if told.last_us is None else iso(told.last_us),
-    }
-
-
-def _gpus(desk: Desk) -> dict[str, Any]:
-    nodes = list(desk.board.nodes.values())
-    total, held = sum(n.spec.gpus for n in nodes), sum(dict(n.use).get("gpus", 0) for n in nodes)
-    return {
-        "total": total,
-        "held": plain(held),
-        "free": plain(sum(map(free_milli, nodes))),
-        "counted_only": sum(n.spec.gpus for n in nodes if n.spec.counted_only),
     }
 
 

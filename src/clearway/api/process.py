@@ -201,7 +201,8 @@ def _about(settings: Settings, running: Running, parts: Assembled) -> dict[str, 
     from clearway.api.moments import iso  # noqa: PLC0415
 
     about = {k: v for k, v in running._asdict().items() if k != "started"}
-    return {**about, "home": str(settings.home), "since": iso(parts.controller.now_us())}
+    place = {"home": str(settings.home), "term": parts.journal.term}
+    return {**about, **place, "since": iso(parts.controller.now_us())}
 
 
 def _tell_ready(home: Path, running: Running) -> None:

@@ -36,6 +36,7 @@ def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
         "queue": row.queue,
         "priority": row.priority,
         "user": row.user,
+        "tenant": row.tenant,
         "submitted": iso(row.submitted_us),
         "started": iso_or_none(row.started_us),
         "ended": iso_or_none(row.ended_us),
@@ -204,3 +205,14 @@ def free_milli(row: NodeRow) -> int:
         return 0
     closed = row.spec.cut | {*row.unhealthy}
     return sum(MILLI - min(_at(row.shares, n), MILLI) for n in range(row.spec.gpus) if n not in closed)
+
+
+def gpus_row(nodes: Iterable[NodeRow]) -> dict[str, Any]:
+    """Return how many devices there are, and how much of them is held and may be given away."""
+    rows = list(nodes)
+    return {
+        "total": sum(row.spec.gpus for row in rows),
+        "held": plain(sum(dict(row.use).get("gpus", 0) for row in rows)),
+        "free": plain(sum(map(free_milli, rows))),
+        "counted_only": sum(row.spec.gpus for row in rows if row.spec.counted_only),
+    }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from concurrent.futures import Future
 
+    from clearway.model.events import Grant
     from clearway.model.fleet import LimitSpec, PolicySpec
     from clearway.model.ids import ClassId, JobId
     from clearway.model.reasons import Reason
@@ -77,6 +78,10 @@ class Board:
     def reasons(self, row: JobRow) -> tuple[Reason, ...]:
         """Return why a job waits: its own reasons, or those of its class."""
         return row.reasons if row.cls is None else self.class_reasons.get(row.cls, ())
+
+    def holders(self) -> list[tuple[JobId, tuple[Grant, ...]]]:
+        """Return which job holds which grants now."""
+        return self._books.holders()
 
     def when_over(self, job: JobId) -> Future[JobRow]:
         """Return a future of the job's row when it has ended. It fails with NotFoundError where no such job is here."""
@@ -170,7 +175,8 @@ class Board:
     def _promise(self, record: ev.Reserved) -> None:
         row = self.jobs.get(record.job)
         if row is not None and not row.over:
-            self._put(replace(row, promised_us=record.start_us if record.grants else None))
+            start_us = record.start_us if record.grants else None
+            self._put(replace(row, promised_us=start_us, promised=record.grants))
 
     def _enter(self, record: ev.Submitted | ev.Refused) -> None:
         if isinstance(record, ev.Refused):
@@ -182,6 +188,7 @@ class Board:
         self._books.enter(record.job, spec)
         first = (record.job, spec.name, State.PENDING, spec.queue, spec.priority, spec.user)
         row = JobRow(*first, tasks, spec.milli_gpus, record.since_us if record.array else record.at_us)
+        row = replace(row, tenant=spec.tenant)
         if record.array:
             row = replace(row, array=record.array, index=spec.index, reasons=(because(Code.ARRAY_TURN),))
         self._put(row if spec.array is None else replace(row, progress=Progress(spec.array)))
@@ -207,7 +214,7 @@ class Board:
             case ev.Started():
                 self._books.hold(record)
                 started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
-                started = replace(started, promised_us=None, stopped_us=None)
+                started = replace(started, promised_us=None, promised=(), stopped_us=None)
                 self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
             case ev.Resized():
                 self._books.more(record)
@@ -237,7 +244,7 @@ class Board:
             case ev.Ended():
                 well = row.progress is not None and record.state is State.SUCCEEDED
                 over = replace(row, state=record.state, reason=record.reason, ended_us=record.at_us, promised_us=None)
-                over = replace(over, exit_code=0 if well else row.exit_code)
+                over = replace(over, promised=(), exit_code=0 if well else row.exit_code)
                 self._books.free_all(record.job)
                 self._put(replace(over, cls=None, reasons=()))
 

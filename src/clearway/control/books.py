@@ -56,6 +56,10 @@ class Books:
         """Know a job's queue and what its tasks ask for, until it is forgotten."""
         self._roles[job] = (spec.queue, spec.roles)
 
+    def holders(self) -> list[tuple[JobId, tuple[Grant, ...]]]:
+        """Return which job holds which grants; from any thread: each copy below is made in one step of Python."""
+        return [(job, tuple(held.values())) for job, held in list(self._held.items())]
+
     def forget(self, job: JobId) -> None:
         """Know a job no longer."""
         self._roles.pop(job, None)

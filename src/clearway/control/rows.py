@@ -44,9 +44,9 @@ class JobRow(msgspec.Struct, frozen=True):
 
     It waits for `reasons`, or, where `cls` is a number, for that class's (`Board.reasons` knows both). `reason` is
     why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended. `held_by`:
-    who has it held back. `promised_us`: when a waiting job is promised to start. `array` and `index`: which job of
-    which array it is. `progress`: it is an array, which runs from its first start on. `stopped_us`: when the last
-    attempt of one that had to wait again was over.
+    who has it held back. `promised_us`: when a waiting job is promised to start, and on what (`promised`). `array`
+    and `index`: which job of which array it is. `progress`: it is an array, which runs from its first start on.
+    `stopped_us`: when the last attempt of one that had to wait again was over.
     """
 
     id: JobId
@@ -72,6 +72,8 @@ class JobRow(msgspec.Struct, frozen=True):
     index: int | None = None
     progress: Progress | None = None
     stopped_us: int | None = None
+    tenant: str = ""
+    promised: tuple[Grant, ...] = ()
 
     @property
     def over(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from clearway.model.events import Record
     from clearway.model.ids import ClassId, JobId
@@ -49,6 +49,14 @@ class Journal(Protocol):
 
     def of_class(self, cls: ClassId) -> Iterator[Entry]:
         """Yield the ClassWaits records of a class, in order."""
+        ...
+
+    def of_kinds(self, kinds: Collection[str], after: int, up_to: int) -> Iterator[Entry]:
+        """Yield the records of these types' names with a number above `after` and at most `up_to`, in order."""
+        ...
+
+    def before(self, at_us: int) -> int:
+        """Return the number of the last record of an earlier moment, 0 if there is none."""
         ...
 
     def last(self) -> int:

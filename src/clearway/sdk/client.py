@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clearway.sdk.transport import Transport
 
 WAIT_SLICE_S = 30.0  # one request waits so long; the next one follows at once
+PAGE = 1000  # rows in one answer at most
 TERMINAL = frozenset({"succeeded", "failed", "cancelled", "refused"})
 
 Row = dict[str, Any]
@@ -95,24 +96,36 @@ class Client:
             self._transport.call("PUT", self._path("code", digest), body=content)
         return digest
 
-    def jobs(
+    def jobs(  # noqa: PLR0913  the words of the query
         self,
         state: str | None = None,
         queue: str | None = None,
         name: str | None = None,
         *,
+        user: str | None = None,
+        tenant: str | None = None,
+        since: str | None = None,
         array: str | None = None,
         everything: bool = False,
         limit: int = 1000,
     ) -> list[Row]:
         """Return jobs, newest first: those that are not over, and with `everything` those that are.
 
-        An array stands for all its jobs; `array` asks for those of one.
+        An array stands for all its jobs; `array` asks for those of one. `since` is a moment in ISO 8601.
         """
-        query = {
-            "state": state, "queue": queue, "name": name, "array": array, "everything": everything, "limit": limit,
+        query: dict[str, object] = {
+            "state": state, "queue": queue, "name": name, "user": user, "tenant": tenant, "since": since,
+            "array": array, "everything": everything,
         }  # fmt: skip
-        return self._list(self._transport.call("GET", "jobs", query), "jobs")
+        rows: list[Row] = []
+        cursor = None
+        while True:
+            page = {**query, "limit": min(limit - len(rows), PAGE), "cursor": cursor}
+            answer = self._transport.call("GET", "jobs", page)
+            rows += answer["jobs"]
+            cursor = answer["next"]
+            if cursor is None or len(rows) >= limit:
+                return rows
 
     def job(self, ref: str) -> Row:
         """Return one job with its attempts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from clearway.ports.journal import Entry, Mark
 from clearway.store.codec import class_of, job_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from clearway.model.events import Record
     from clearway.model.ids import ClassId, JobId
@@ -63,6 +63,20 @@ class MemoryJournal:
     def of_class(self, cls: ClassId) -> Iterator[Entry]:
         """Yield the ClassWaits records of a class, in order."""
         yield from tuple(self._of_class.get(cls, ()))
+
+    def of_kinds(self, kinds: Collection[str], after: int, up_to: int) -> Iterator[Entry]:
+        """Yield the records of these types' names with a number above `after` and at most `up_to`, in order."""
+        for entry in self.read(after):
+            if entry.number > up_to:
+                return
+            if type(entry.record).__name__ in kinds:
+                yield entry
+
+    def before(self, at_us: int) -> int:
+        """Return the number of the last record of an earlier moment, 0 if there is none."""
+        entries = self._entries
+        at = bisect_left(entries, at_us, key=lambda entry: entry.record.at_us)
+        return entries[at - 1].number if at else 0
 
     def last(self) -> int:
         """Return the number of the last record, 0 if there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
@@ -17,7 +17,7 @@ from clearway.store.codec import decode, row_of
 from clearway.store.thinning import thin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from sqlalchemy import Connection, Engine, Select
 
@@ -99,6 +99,30 @@ class SqlJournal:
     def of_class(self, cls: ClassId) -> Iterator[Entry]:
         """Yield the ClassWaits records of a class, in order."""
         return self._stream(select(schema.journal).where(schema.journal.c.cls == cls))
+
+    def of_kinds(self, kinds: Collection[str], after: int, up_to: int) -> Iterator[Entry]:
+        """Yield the records of these types' names with a number above `after` and at most `up_to`, in order."""
+        columns = schema.journal.c
+        within = (columns.number > after) & (columns.number <= up_to) & columns.kind.in_(sorted(kinds))
+        return self._stream(select(schema.journal).where(within))
+
+    def before(self, at_us: int) -> int:
+        """Return the number of the last record of an earlier moment, 0 if there is none.
+
+        Moments never go back from one record to the next: halving finds it, without an index of its own.
+        """
+        columns = schema.journal.c
+        low, high = 0, self._last
+        with self.reading() as connection:
+            while low < high:  # records up to `low` are earlier, those above `high` are not
+                middle = (low + high + 1) // 2
+                query = select(columns.number, columns.at_us).where(columns.number <= middle)
+                number, moment_us = _first(connection, query.order_by(columns.number.desc()).limit(1))
+                if moment_us < at_us:
+                    low = middle
+                else:
+                    high = number - 1
+            return connection.scalar(select(func.max(columns.number)).where(columns.number <= low)) or 0
 
     def last(self) -> int:
         """Return the number of the last record, 0 if there is none."""
@@ -314,6 +338,12 @@ class SqlJournal:
             yield
         except DBAPIError as error:
             raise StoreError(f"the journal {self.place} cannot be {what}: {self._cause(error)}") from error
+
+
+def _first(connection: Connection, query: Select[Any]) -> tuple[int, int]:
+    """Return the first row, of number and moment; before all of them where there is none."""
+    found = connection.execute(query).first()
+    return (0, -1) if found is None else (int(found[0]), int(found[1]))
 
 
 def _nothing() -> None:

@@ -110,6 +110,21 @@ class JournalSuite:
         journal.append([ev.ClassWaits(3, ClassId(1), ())])
         assert [(e.number, e.record.at_us) for e in journal.of_class(ClassId(1))] == [(1, 1), (7, 3)]
 
+    def test_some_kinds_within_some_numbers(self, journal: Journal) -> None:
+        """Only what is asked for is read, in order."""
+        journal.append([*numbered(3), ev.ControllerStarted(4), *numbered(2, first=5), ev.ControllerStarted(9)])
+        assert [e.number for e in journal.of_kinds({"ControllerStarted"}, 0, 7)] == [4, 7]
+        assert [e.number for e in journal.of_kinds({"ControllerStarted"}, 4, 7)] == [7]
+        assert [e.number for e in journal.of_kinds({"ControllerStarted"}, 0, 6)] == [4]
+        assert list(journal.of_kinds(set(), 0, 7)) == []
+
+    def test_the_last_before_a_moment(self, journal: Journal) -> None:
+        """A moment is found among the records, also between two of them and outside of all."""
+        assert journal.before(5) == 0
+        journal.append([ev.ControllerStarted(at) for at in (10, 10, 20, 30, 30, 30, 40)])
+        found = [journal.before(at) for at in (0, 10, 11, 20, 30, 31, 40, 41)]
+        assert found == [0, 0, 2, 2, 3, 6, 6, 7]
+
     def test_adding_while_reading(self, journal: Journal) -> None:
         """A reader sees records whole and in order while others are added."""
         journal.append(numbered(MANY))

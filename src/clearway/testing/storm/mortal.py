@@ -8,7 +8,7 @@ from clearway.model.errors import EngineError
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from clearway.model.actions import Action
     from clearway.model.events import Record, TaskRef
@@ -81,6 +81,14 @@ class MortalJournal:
     def of_class(self, cls: ClassId) -> Iterator[Entry]:
         """Yield a class's."""
         return self._journal.of_class(cls)
+
+    def of_kinds(self, kinds: Collection[str], after: int, up_to: int) -> Iterator[Entry]:
+        """Yield some kinds."""
+        return self._journal.of_kinds(kinds, after, up_to)
+
+    def before(self, at_us: int) -> int:
+        """Return the last number of an earlier moment."""
+        return self._journal.before(at_us)
 
     def last(self) -> int:
         """Return the last number."""

@@ -1,0 +1,129 @@
+"""Routes of the whole at a glance: counts, devices with who holds them, the policy in force."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request, Response
+
+from clearway.api.desk import TheDesk, answer
+from clearway.api.moments import FACE, iso
+from clearway.api.rows import gpus_row, node_row, plain, policy_words
+from clearway.loop.planned import hash_of
+from clearway.model.states import State, shown
+from clearway.observe.words import sentence
+from clearway.policies.registry import BUNDLES
+
+if TYPE_CHECKING:
+    from clearway.api.desk import Desk
+    from clearway.api.kept import Kept
+    from clearway.control import JobRow, NodeRow
+    from clearway.model.events import Grant
+    from clearway.model.ids import JobId
+    from clearway.model.reasons import Reason
+
+MOST_REASONS = 20
+
+router = APIRouter()
+
+
+@router.get("/overview")
+def overview(desk: TheDesk, request: Request) -> Response:
+    """Count jobs by state and queue, devices, and why jobs wait; say who leads and how it fares."""
+    kept: Kept[dict[str, Any]] = request.app.state.kept["overview"]
+    counted = kept.get(desk.journal.last(), lambda: _counted(desk))
+    how = desk.controller.health()
+    return answer(
+        {
+            "at": iso(desk.controller.now_us()),
+            "health": {"state": how.state, "text": how.text},
+            "leader": {key: desk.about[key] for key in ("pid", "version", "home", "since", "term")},
+            "journal": {"records": desk.journal.last()},
+            **counted,
+        }
+    )
+
+
+def _counted(desk: Desk) -> dict[str, Any]:
+    rows = [row for row in list(desk.board.jobs.values()) if row.progress is None]
+    nodes = list(desk.board.nodes.values())
+    queues = dict(sorted(desk.board.queues.copy().items()))
+    return {
+        "jobs": dict(sorted(Counter(str(shown(row.state)) for row in rows).items())),
+        "queues": [{"name": name, "pending": q.pending, "running": q.running} for name, q in queues.items()],
+        "nodes": dict(sorted(Counter(row.state for row in nodes).items())),
+        "gpus": gpus_row(nodes),
+        "waiting": _waiting(desk, [row for row in rows if row.state is State.PENDING]),
+    }
+
+
+def _waiting(desk: Desk, rows: list[JobRow]) -> list[dict[str, Any]]:
+    """Return why jobs wait, the reason of most of them first; the words are those of the one that waits longest."""
+    found: dict[str, list[tuple[JobRow, Reason]]] = {}
+    for row in rows:
+        for reason in desk.board.reasons(row)[:1]:
+            found.setdefault(str(reason.code), []).append((row, reason))
+    told = []
+    for code, waiting in sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_REASONS]:
+        row, reason = min(waiting, key=lambda pair: (pair[0].submitted_us, pair[0].id))
+        told.append(
+            {
+                "code": code,
+                "text": sentence(reason, FACE.moment),
+                "jobs": len(waiting),
+                "gpus": plain(sum(row.milli_gpus for row, _ in waiting)),
+                "longest": {"id": row.id, "name": row.name, "submitted": iso(row.submitted_us)},
+            }
+        )
+    return told
+
+
+@router.get("/devices")
+def devices(desk: TheDesk, request: Request) -> Response:
+    """List nodes with their devices: who holds which share, which are linked, and what is really used of them."""
+    kept: Kept[list[dict[str, Any]]] = request.app.state.kept["devices"]
+    return answer({"nodes": kept.get(desk.journal.last(), lambda: _devices(desk))})
+
+
+def _devices(desk: Desk) -> list[dict[str, Any]]:
+    holders: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for job, grants in desk.board.holders():
+        for grant in grants:
+            for device in grant.devices:
+                holders.setdefault((grant.node, device), []).append(_holder(desk, job, grant))
+    nodes = sorted(list(desk.board.nodes.values()), key=lambda row: row.id)  # noqa: C414  a copy: the loop changes it
+    return [_with_holders(row, holders) for row in nodes]
+
+
+def _with_holders(row: NodeRow, holders: dict[tuple[int, int], list[dict[str, Any]]]) -> dict[str, Any]:
+    told, spec = node_row(row), row.spec
+    for device in [*told["devices"], *told["slices"]]:
+        device["held_by"] = sorted(holders.get((row.id, device["number"]), []), key=lambda one: one["job"])
+        device["used"] = None
+    islands = {"nvlink": spec.links, "pcie": spec.pcie, "numa": spec.numa}
+    return {**told, "islands": {kind: [list(one) for one in found] for kind, found in islands.items()}}
+
+
+def _holder(desk: Desk, job: JobId, grant: Grant) -> dict[str, Any]:
+    row = desk.board.jobs.get(job)
+    return {
+        "job": job,
+        "name": "" if row is None else row.name,
+        "queue": "" if row is None else row.queue,
+        "share": grant.share,
+        "gpu_memory": grant.gpu_memory,
+    }
+
+
+@router.get("/policy")
+def policy(desk: TheDesk) -> Response:
+    """Show the policy in force: all its words, and the hash that each decision is recorded with."""
+    spec = desk.board.policy
+    return answer(
+        {
+            "name": next((name for name, bundle in BUNDLES.items() if bundle == spec), None),
+            "words": None if spec is None else policy_words(spec),
+            "hash": None if spec is None else hash_of(spec),
+        }
+    )
