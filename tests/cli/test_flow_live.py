@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -56,7 +57,10 @@ def test_results_go_from_step_to_step(product: Product) -> None:
     }  # fmt: skip
     assert "count" in product("flow", "list").out
     assert "  <- split" in product("flow", "graph", "count").out
-    assert "s0 --> s1" in product("flow", "graph", "count", "--mermaid").out
+    assert "s0 --> s1" in product("flow", "graph", "count", "--format", "mermaid").out
+    image = product("flow", "graph", "count", "--format", "svg").out
+    assert re.findall(r">([^<>]+)</text>", image) == ["split", "each", "grow ↻", "never", "idle"]
+    assert (image.count("<rect"), image.count("<path")) == (5, 4)
 
 
 def test_a_failure_is_told_and_run_again_from_there(product: Product, tmp_path: Path) -> None:
@@ -147,3 +151,61 @@ def test_what_is_wrong_is_told(product: Product, text: str, said: str) -> None:
     done = product("flow", "run", "-", stdin=text)
     assert done.code == faults.BAD_INPUT
     assert said in done.err
+
+
+def test_from_a_step_on_with_other_words_and_without_a_step(product: Product, tmp_path: Path) -> None:
+    text = f"""
+name: again
+steps:
+  - {{name: a, run: 'echo a >> {tmp_path}/ran; echo 1 > $CLEARWAY_RESULT'}}
+  - {{name: b, after: [a], run: 'echo b >> {tmp_path}/ran; exit 3'}}
+  - {{name: c, after: [b], rule: none_failed, run: 'echo c >> {tmp_path}/ran'}}
+"""
+    assert product("flow", "run", "-", "--wait", stdin=text).code == faults.FAILED
+    assert product("flow", "retry", "again", "--from", "nobody").code == faults.NOT_FOUND
+    assert product("flow", "retry", "again", "--set", "b").code == faults.BAD_INPUT
+    assert product("flow", "retry", "again", "--set", "b.runn=1").code == faults.BAD_INPUT
+    assert product("flow", "retry", "again", "--skip", "b").code == 0
+    until(lambda: product.json("flow", "show", "again")["state"] == "succeeded", "run 2 is over")
+    assert (tmp_path / "ran").read_text().split() == ["a", "b", "c"]
+    run = f"echo other >> {tmp_path}/ran; echo 7 > $CLEARWAY_RESULT"
+    assert product("flow", "retry", "again", "--from", "b", "--set", f"b.run={run}").code == 0
+    until(lambda: product.json("flow", "show", "again")["state"] == "succeeded", "run 3 is over")
+    assert (tmp_path / "ran").read_text().split() == ["a", "b", "c", "other", "c"]
+    assert steps(product, "again")["b"]["result"] == 7
+
+
+def test_a_step_that_runs_is_left_out(product: Product) -> None:
+    text = "{name: out, steps: [{name: a, run: sleep 600}, {name: b, after: [a], rule: all_done, run: 'true'}]}"
+    assert product("flow", "run", "-", stdin=text).code == 0
+    until(lambda: steps(product, "out")["a"]["state"] == "running", "a runs")
+    assert product("flow", "skip", "out", "a").code == 0
+    until(lambda: product.json("flow", "show", "out")["state"] == "succeeded", "it is over")
+    assert {name: s["state"] for name, s in steps(product, "out").items()} == {"a": "skipped", "b": "succeeded"}
+    assert "was left out by" in product("flow", "show", "out").out
+    assert product("flow", "skip", "out", "b").code == faults.CONFLICT
+
+
+def test_workflows_inside_a_workflow_and_what_is_taken_back(product: Product, tmp_path: Path) -> None:
+    text = f"""
+name: whole
+steps:
+  - name: part
+    each: [3, 4]
+    workflow:
+      steps:
+        - {{name: x, run: 'cp $CLEARWAY_INPUT $CLEARWAY_RESULT'}}
+        - {{name: y, after: [x], run: 'echo "$(cat $CLEARWAY_INPUT)0" > $CLEARWAY_RESULT'}}
+  - name: book
+    after: [part]
+    run: 'echo 5 > $CLEARWAY_RESULT'
+    undo: {{run: 'cp $CLEARWAY_INPUT {tmp_path}/undone'}}
+  - {{name: fails, after: [book], run: 'exit 1'}}
+"""
+    assert product("flow", "run", "-", "--wait", stdin=text).code == faults.FAILED
+    found = steps(product, "whole")
+    assert found["part"]["result"] == [30, 40]
+    assert (tmp_path / "undone").read_text() == "5"
+    assert found["book.undo"]["state"] == "succeeded"
+    assert product.json("flow", "show", "whole.part[1]")["state"] == "succeeded"
+    assert product("flow", "retry", "whole.part[1]").code == faults.CONFLICT

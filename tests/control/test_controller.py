@@ -306,3 +306,23 @@ def test_an_engine_that_fails_as_a_whole_is_told_later(live: Live, monkeypatch: 
     assert [type(a).__name__ for a in live.engine.heard] == ["Launch", "Launch", "Halt"]
     assert live.over(other) is State.CANCELLED
     assert live.controller.health().text == ""
+
+
+def test_schedules_learn_that_the_wall_clock_was_set() -> None:
+    ahead_us = 0
+    clock, engine, journal = SystemClock(), HandEngine(), MemoryJournal()
+    controller = Controller(World(), clock, engine, journal, wall_us=lambda: clock.now_us() + ahead_us)
+    controller.start()
+    controller.ask(SetQueue(QueueSpec("a"))).result(SOON_S)
+    assert controller.world.state.flows.schedules.offset_us == 0
+    ahead_us = 3_600_000_000
+    controller.ask(SetQueue(QueueSpec("b"))).result(SOON_S)
+    first = controller.world.state.flows.schedules.offset_us
+    assert abs(first - ahead_us) < 1_000_000
+    controller.ask(SetQueue(QueueSpec("c"))).result(SOON_S)
+    assert controller.world.state.flows.schedules.offset_us == first, "told once"
+    controller.stop()
+    assert controller.wait(SOON_S)
+    again = Controller(World(), clock, HandEngine(), journal, wall_us=clock.now_us)
+    again.take_over()
+    assert abs(again.world.state.flows.schedules.offset_us) < 1_000_000

@@ -10,11 +10,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clearway.flow.schedule_words import read_schedule
 from clearway.flow.ticks import check_cron, check_zone, latest, shown, ticks
 from clearway.model.errors import InputError
 from clearway.model.flow import ScheduleSpec
+from clearway.model.values import SECOND_US
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,3 +155,14 @@ def test_days_that_are_refused(bad: object) -> None:
     with pytest.raises(InputError) as caught:
         read_schedule({"name": "S", "cron": "@daily", "exclude": bad, "job": {"run": "true"}}, {})
     assert "exclude" in f"{caught.value.field} {caught.value}"
+
+
+def test_jitter_delays_each_tick_by_a_part_that_follows_from_name_and_tick() -> None:
+    spec = ScheduleSpec("S", "*/5 * * * *", jitter_us=240 * SECOND_US)
+    found = list(islice(ticks(spec, 0), 50))
+    delays = [tick.due_us - tick.at_us for tick in found]
+    assert all(0 <= delay <= 240 * SECOND_US for delay in delays)
+    assert len(set(delays)) > 40
+    assert [tick.due_us for tick in islice(ticks(spec, 0), 50)] == [tick.due_us for tick in found]
+    other = [t.due_us for t in islice(ticks(replace(spec, name="T"), 0), 50)]
+    assert other != [tick.due_us for tick in found]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from clearway.flow.json_text import text_of, value_of
-from clearway.flow.search import SearchTrack, draw_of, next_point
+from clearway.flow.search import DRAWN, SearchTrack, draw_of, next_point
 from clearway.flow.search_words import read_search
 from clearway.learn.optuna_sampler import OptunaSampler
 from clearway.model.errors import InputError
@@ -48,7 +49,7 @@ def drawn(track: SearchTrack) -> str:
     return OptunaSampler().draw(draw_of(track))
 
 
-@pytest.mark.parametrize("sampler", ["tpe", "cmaes"])
+@pytest.mark.parametrize("sampler", DRAWN)
 def test_points_lie_in_the_space_and_follow_from_what_was_told(sampler: str) -> None:
     track = search(sampler, seed=5)
     run(track, 20, drawn, side_by_side=3)
@@ -90,3 +91,12 @@ def test_the_largest_can_be_wanted() -> None:
 def test_cmaes_needs_two_ranges() -> None:
     with pytest.raises(InputError, match="at least two ranges"):
         search("cmaes", space={"x": {"from": 0, "to": 1}, "y": [1, 2]})
+
+
+def test_qmc_goes_evenly_over_the_space() -> None:
+    track = search("qmc", seed=3, space={"x": {"from": 0.0, "to": 1.0}})
+    for n in range(1, 17):
+        track.entered(JobId(n), drawn(track), -1)
+        track.job_is(JobId(n), State.SUCCEEDED, "1")
+    found = sorted(value_of(trial.point)["x"] for trial in track.trials)
+    assert max(b - a for a, b in pairwise(found)) < 0.2

@@ -134,7 +134,19 @@ def test_every_attribute_is_kept_or_worked_out_anew() -> None:
     assert set(StepTrack.__slots__) == set(StepKept.__struct_fields__) - {"name"} | {"spec"}
     assert set(Instance.__slots__) == set(InstanceKept.__struct_fields__) - {"item"}
     assert vars(FlowTrack(FlowId(1), FlowSpec("f", ()), 0)).keys() == set(FlowKept.__struct_fields__) | {"graph"}
-    flows = {"tracks", "names", "next", "parts", "stirred", "again", "_loose", "_over", "schedules", "searches"}
+    flows = {
+        "tracks",
+        "names",
+        "next",
+        "parts",
+        "inner",
+        "stirred",
+        "again",
+        "_loose",
+        "_over",
+        "schedules",
+        "searches",
+    }
     assert vars(state.flows).keys() == flows
     assert set(ScheduleTrack.__slots__) == set(ScheduleKept.__struct_fields__)
     assert set(RunTrack.__slots__) == set(RunKept.__struct_fields__)

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Depends, Request, Response
+from msgspec.structs import replace
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
 from clearway.flow.json_text import text_of, value_of
+from clearway.flow.reworded import reworded
 from clearway.flow.words import read_flow
 from clearway.model import values as v
-from clearway.model.asks import CancelFlow, LookFlows, RerunFlow, ResumeFlow, SubmitFlow
-from clearway.model.errors import InputError, NotFoundError
+from clearway.model.asks import CancelFlow, LookFlows, RerunFlow, ResumeFlow, SkipStep, SubmitFlow
+from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.flow import NULL
 from clearway.model.words import Word, read_words
 from clearway.observe.words import sentence
@@ -36,20 +38,25 @@ _ANSWER_WORDS = {
     "step": Word(v.name, "text", "the step that waits"),
     "value": Word(text_of, "nested", "its result"),
 }
+_RETRY_WORDS = {
+    "from": Word(v.names, "names", "steps that run anew, with all behind them"),
+    "skip": Word(v.names, "names", "steps that are left out"),
+    "set": Word(lambda _, value: value, "nested", "other words for steps: {step: {word: value}}"),
+}
+_SKIP_WORDS = {"step": Word(v.name, "text", "the step")}
 TheRef = Annotated[str, Depends(_ref)]
 
 
 def read_workflow(desk: Desk, raw: object) -> FlowSpec:
     """Read a workflow whose steps all run something."""
     flow = read_flow(raw, lambda queue: defaults_for(desk, queue))
-    for step in [*flow.steps, *([flow.on_error] if flow.on_error else [])]:
-        if step.job is not None and not step.job.run:
-            raise InputError("run", None, "a step has a command to run", f"workflow {flow.name}: step {step.name}")
-        if step.job is not None and not step.job.workdir.startswith("/"):
-            raise InputError("workdir", step.job.workdir, "a whole path: the controller runs in another directory")
-        if step.job is not None:
-            admit(desk, step.job)
-    return flow
+    for step, job in flow.jobs():
+        if not job.run:
+            raise InputError("run", None, "a step has a command to run", f"workflow {flow.name}: step {step}")
+        if not job.workdir.startswith("/"):
+            raise InputError("workdir", job.workdir, "a whole path: the controller runs in another directory")
+        admit(desk, job)
+    return replace(flow, words=text_of("workflow", raw))
 
 
 async def _views(desk: Desk) -> tuple[FlowView, ...]:
@@ -82,7 +89,7 @@ def _step(step: StepView) -> dict[str, Any]:
     return {
         "name": step.name, "state": step.state, "after": list(step.after), "input": value_of(step.input),
         "result": value_of(step.result), "reason": reason, "jobs": step.jobs, "until": step.until or None,
-        "pause": step.pause or None,
+        "pause": step.pause or None, "size": step.size, "ended": step.ended,
     }  # fmt: skip
 
 
@@ -123,8 +130,29 @@ async def resume(desk: TheDesk, ref: TheRef, request: Request) -> Response:
 
 
 @router.post("/flows/{flow}/retry")
-async def retry(desk: TheDesk, ref: TheRef) -> Response:
-    """Run a workflow again that did not succeed, from what has succeeded on."""
+async def retry(desk: TheDesk, ref: TheRef, request: Request) -> Response:
+    """Run a workflow again that did not succeed, from what has succeeded on.
+
+    The body may be `{"from": [steps that run anew with all behind them], "skip": [steps], "set": {step: {word: ..}}}`.
+    """
     view = await _find(desk, ref)
-    await desk.ask(RerunFlow(view.id, None, desk.login))
+    given = read_words("body", await read_json(request) if await request.body() else {}, _RETRY_WORDS)
+    spec = _said_otherwise(desk, view, given["set"]) if "set" in given else None
+    await desk.ask(RerunFlow(view.id, spec, desk.login, given.get("from", ()), given.get("skip", ())))
+    return answer(_row(await _find(desk, f"id:{view.id}")))
+
+
+def _said_otherwise(desk: Desk, view: FlowView, said: object) -> FlowSpec:
+    if not view.words:
+        raise ConflictError(f"workflow {view.name}: its words are not known any more; submit it anew")
+    return replace(read_workflow(desk, reworded(value_of(view.words), said, view.name)), name=view.name)
+
+
+@router.post("/flows/{flow}/skip")
+async def skip(desk: TheDesk, ref: TheRef, request: Request) -> Response:
+    """Have a step left out that is not over: the body is `{"step": ..}`."""
+    view, given = await _find(desk, ref), read_words("body", await read_json(request), _SKIP_WORDS)
+    if "step" not in given:
+        raise InputError("step", None, "the step to leave out", "body")
+    await desk.ask(SkipStep(view.id, given["step"], desk.login))
     return answer(_row(await _find(desk, f"id:{view.id}")))

@@ -65,7 +65,8 @@ def _row(view: SearchView) -> dict[str, Any]:
     reason = None if view.reason is None else {"code": str(view.reason.code), "text": sentence(view.reason)}
     return {
         "name": view.name, "state": view.state, "wanted": view.wanted, "completed": view.completed,
-        "failed": view.failed, "reason": reason, "best": None if view.best is None else _trial(view, view.best),
+        "failed": view.failed, "direction": view.direction,
+        "reason": reason, "best": None if view.best is None else _trial(view, view.best),
     }  # fmt: skip
 
 

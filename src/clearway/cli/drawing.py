@@ -1,7 +1,8 @@
-"""Drawings of a workflow: for a terminal, and as Mermaid."""
+"""Drawings of a workflow: for a terminal, as Mermaid and as SVG."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from clearway.cli.shown import plain
@@ -15,16 +16,27 @@ MARKS = {
 }  # fmt: skip
 
 
+FILLS = {
+    "succeeded": "#cfc", "running": "#cdf", "failed": "#fcc", "upstream_failed": "#fdd", "cancelled": "#fce",
+    "skipped": "#eee",
+}  # fmt: skip
+
+
 def as_text(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield one line for each step: how deep it stands, what it is, and what comes before it."""
-    depth: dict[str, int] = {}
-    for step in steps:  # none stands before what it waits for
-        depth[step["name"]] = 1 + max((depth[name] for name in step["after"]), default=-1)
+    depth = _depths(steps)
     for step in steps:
         before = f"  <- {', '.join(map(plain, step['after']))}" if step["after"] else ""
         loop = f"  (until {plain(step['until'])})" if step.get("until") else ""
         mark = MARKS.get(step["state"], "?")
         yield f"{'  ' * depth[step['name']]}{mark} {plain(step['name'])} {step['state']}{loop}{before}"
+
+
+def _depths(steps: Sequence[dict[str, Any]]) -> dict[str, int]:
+    depth: dict[str, int] = {}
+    for step in steps:  # none stands before what it waits for
+        depth[step["name"]] = 1 + max((depth[name] for name in step["after"]), default=-1)
+    return depth
 
 
 def as_mermaid(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -39,8 +51,52 @@ def as_mermaid(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
     for step in steps:
         for before in step["after"]:
             yield f"  {number[before]} --> {number[step['name']]}"
-    yield "  classDef succeeded fill:#cfc"
-    yield "  classDef running fill:#cdf"
-    yield "  classDef failed fill:#fcc"
-    yield "  classDef upstream_failed fill:#fdd"
-    yield "  classDef skipped fill:#eee"
+    for state, fill in FILLS.items():
+        yield f"  classDef {state} fill:{fill}"
+
+
+WIDE, HIGH, ACROSS, DOWN, EDGE, MOST_LETTERS = 150, 34, 24, 44, 16, 20
+
+
+def as_svg(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of an SVG image: a row for each depth, steps side by side, lines from each to those behind it."""
+    depth = _depths(steps)
+    rows: dict[int, list[str]] = {}
+    for step in steps:
+        rows.setdefault(depth[step["name"]], []).append(step["name"])
+    most = max(map(len, rows.values()), default=0)
+    wide = 2 * EDGE + most * (WIDE + ACROSS) - ACROSS
+    place = {
+        name: (EDGE + i * (WIDE + ACROSS) + (most - len(names)) * (WIDE + ACROSS) // 2, EDGE + y * (HIGH + DOWN))
+        for y, names in rows.items()
+        for i, name in enumerate(names)
+    }
+    high = 2 * EDGE + len(rows) * (HIGH + DOWN) - DOWN
+    size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">'
+    for step in steps:
+        yield from (_line(place[before], place[step["name"]]) for before in step["after"])
+    for step in steps:
+        yield _box(step, *place[step["name"]])
+    yield "</svg>"
+
+
+def _line(begin: tuple[int, int], end: tuple[int, int]) -> str:
+    x, y, to_x, to_y = begin[0] + WIDE // 2, begin[1] + HIGH, end[0] + WIDE // 2, end[1]
+    middle = (y + to_y) // 2
+    return f'<path d="M{x} {y} C{x} {middle} {to_x} {middle} {to_x} {to_y}" fill="none" stroke="#888"/>'
+
+
+def _box(step: dict[str, Any], x: int, y: int) -> str:
+    name = plain(step["name"])
+    short = name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
+    again = f"; until {plain(step['until'])}" if step.get("until") else ""
+    loop = " ↻" if step.get("until") else ""
+    told = f"{name}: {step['state']}{again}"
+    fill = FILLS.get(step["state"], "#fff")
+    return (
+        f"<g><title>{escape(told)}</title>"
+        f'<rect x="{x}" y="{y}" width="{WIDE}" height="{HIGH}" rx="6" fill="{fill}" '
+        f'stroke="#444"/><text x="{x + WIDE // 2}" y="{y + HIGH // 2 + 5}" text-anchor="middle">{escape(short)}{loop}'
+        "</text></g>"
+    )

@@ -1,22 +1,31 @@
-"""`clearway flow run`, `list`, `show`, `graph`, `cancel`, `resume` and `retry`."""
+"""`clearway flow run`, `list`, `show`, `graph`, `cancel`, `resume`, `retry` and `skip`."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
 from clearway.cli import shown
-from clearway.cli.drawing import as_mermaid, as_text
-from clearway.cli.entering import enter_files
+from clearway.cli.drawing import as_mermaid, as_svg, as_text
+from clearway.cli.entering import Sayings, enter_files
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw, state
+from clearway.model.errors import InputError
 
 _FLOWS = (Column("ID", right=True), Column("WORKFLOW", cut=True), Column("STATE"), Column("RUN", right=True),
           Column("STEPS", wraps=True))  # fmt: skip
-_STEPS = (Column("STEP", cut=True), Column("STATE"), Column("JOBS", right=True), Column("RESULT, OR WHY", cut=True))
+_STEPS = (
+    Column("STEP", cut=True),
+    Column("STATE"),
+    Column("DONE", right=True),
+    Column("JOBS", right=True),
+    Column("RESULT, OR WHY", cut=True),
+)
+_FORMS = {"text": as_text, "svg": as_svg, "mermaid": as_mermaid}
 FLOW = click.argument("flow", metavar="NAME")
 
 
@@ -38,7 +47,18 @@ def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT0
     def again(row: dict[str, Any]) -> dict[str, Any]:
         return client.flow(f"id:{row['id']}")
 
-    return enter_files(shell, files, ("workflows", "flows"), client.run_flow, again, _stands, wait=wait)
+    return enter_files(
+        shell, files, ("workflows", "flows"), client.run_flow, again, Sayings(_stands, _progress), wait=wait
+    )
+
+
+def _progress(row: dict[str, Any]) -> str:
+    """Return how far a workflow is, in a line."""
+    counts = row["steps"] if isinstance(row["steps"], dict) else Counter(step["state"] for step in row["steps"])
+    over = sum(many for name, many in counts.items() if name not in ("pending", "running"))
+    parts = [] if isinstance(row["steps"], dict) else [s for s in row["steps"] if s["state"] == "running"]
+    now = ", ".join(f"{s['name']} {_done(s)}".rstrip() for s in parts[:3])
+    return f"{row['name']}: {over} of {sum(counts.values())} steps over" + (f"; now {now}" if now else "")
 
 
 def _stands(row: dict[str, Any]) -> str:
@@ -71,7 +91,12 @@ def _show(shell: Shell, flow: str) -> None:
         return
     why = f": {row['reason']['text']}" if row["reason"] else ""
     shell.line(f"workflow {row['id']} ({row['name']}), run {row['run']}, is {row['state']}{why}")
-    draw(_STEPS, [[s["name"], state(s["state"]), str(s["jobs"]), _outcome(s)] for s in row["steps"]])
+    draw(_STEPS, [[s["name"], state(s["state"]), _done(s), str(s["jobs"]), _outcome(s)] for s in row["steps"]])
+
+
+def _done(step: dict[str, Any]) -> str:
+    """Return how far a step with many instances is."""
+    return f"{step['ended']} of {step['size']}" if step["size"] != 1 else ""
 
 
 def _outcome(step: dict[str, Any]) -> str:
@@ -84,14 +109,17 @@ def _outcome(step: dict[str, Any]) -> str:
 
 @command("graph")
 @FLOW
-@click.option("--mermaid", is_flag=True, help="As Mermaid, which many pages and editors draw.")
-def _graph(shell: Shell, flow: str, mermaid: bool) -> None:  # noqa: FBT001 - click calls it by name
+@click.option(
+    "--format", "form", type=click.Choice(list(_FORMS)), default="text",
+    help="text for a terminal, svg for an image, mermaid for pages and editors that draw it.",
+)  # fmt: skip
+def _graph(shell: Shell, flow: str, form: str) -> None:
     """Draw the workflow NAME, or that of a YAML FILE before it has entered."""
     steps = _of_file(flow) if Path(flow).is_file() else shell.client().flow(flow)["steps"]
     if shell.as_json:
         shell.document({"steps": steps})
         return
-    for line in as_mermaid(steps) if mermaid else as_text(steps):
+    for line in _FORMS[form](steps):
         shell.line(line)
 
 
@@ -132,9 +160,35 @@ def _value(text: str) -> object:
 
 @command("retry")
 @FLOW
-def _retry(shell: Shell, flow: str) -> None:
-    """Run the workflow NAME again, which did not succeed: what has succeeded stays."""
-    _told(shell, shell.client().retry_flow(flow), "runs again")
+@click.option("--from", "anew", multiple=True, metavar="STEP", help="Run this step and all behind it in any case.")
+@click.option("--skip", multiple=True, metavar="STEP", help="Leave this step out.")
+@click.option("--set", "said", multiple=True, metavar="STEP.WORD=VALUE", help="Another word for a step; VALUE as JSON.")
+def _retry(shell: Shell, flow: str, anew: tuple[str, ...], skip: tuple[str, ...], said: tuple[str, ...]) -> None:
+    """Run the workflow NAME again, which did not succeed: what has succeeded stays.
+
+    For example: clearway flow retry train --from fit --set fit.max_retries=3
+    """
+    words = _words(said)
+    _told(shell, shell.client().retry_flow(flow, anew, skip, words or None), "runs again")
+
+
+def _words(said: tuple[str, ...]) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {}
+    for one in said:
+        name, equals, value = one.partition("=")
+        step, dot, word = name.partition(".")
+        if not (equals and dot and step and word):
+            raise InputError("--set", one, "STEP.WORD=VALUE, such as fit.gpus=2")
+        found.setdefault(step, {})[word] = _value(value)
+    return found
+
+
+@command("skip")
+@FLOW
+@click.argument("step", metavar="STEP")
+def _skip(shell: Shell, flow: str, step: str) -> None:
+    """Leave STEP of the workflow NAME out: what runs of it is stopped, and it counts as skipped."""
+    _told(shell, shell.client().skip_step(flow, step), f"leaves {step} out")
 
 
 def _told(shell: Shell, row: dict[str, Any], what: str) -> None:
@@ -144,5 +198,5 @@ def _told(shell: Shell, row: dict[str, Any], what: str) -> None:
         shell.line(f"workflow {row['id']} ({row['name']}) {what}")
 
 
-for _one in (_run, _list, _show, _graph, _cancel, _resume, _retry):
+for _one in (_run, _list, _show, _graph, _cancel, _resume, _retry, _skip):
     flow_command.add_command(_one)

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from clearway.cli import shown
-from clearway.cli.entering import enter_files
+from clearway.cli.entering import Sayings, enter_files
+from clearway.cli.plotting import plot
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw, state
 
@@ -36,7 +37,15 @@ def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT0
     def again(row: dict[str, Any]) -> dict[str, Any]:
         return next(one for one in client.searches() if one["name"] == row["name"])
 
-    return enter_files(shell, files, ("searches", "searches"), client.run_search, again, _told, wait=wait)
+    return enter_files(
+        shell, files, ("searches", "searches"), client.run_search, again, Sayings(_told, _progress), wait=wait
+    )
+
+
+def _progress(row: dict[str, Any]) -> str:
+    """Return how far a search is, in a line."""
+    best = "" if not row["best"] else f"; the best so far is {row['best']['value']}"
+    return f"{row['name']}: {row['completed']} of {row['wanted']} trials completed{best}"
 
 
 def _told(row: dict[str, Any]) -> str:
@@ -73,6 +82,9 @@ def _show(shell: Shell, name: str) -> None:
         return
     shell.line(_told(row))
     draw(_TRIALS, [[t["job"], state(t["state"]), _value(t), _text(t["point"])] for t in row["trials"]])
+    values = [t["value"] for t in row["trials"] if t["value"] is not None]
+    for line in plot(values, smallest=row["direction"] == "minimize"):
+        shell.line(line)
 
 
 def _value(trial: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,6 +80,7 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         controller = Controller(
             World(policy), clock, engine, journal, board=board, first=() if known else first,
             upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=ears,
+            wall_us=lambda: time.time_ns() // 1000,
         )  # fmt: skip
         metrics.add(Gauges(controller, journal, ears, journal.term))
         journal.on_deposed = controller.stop

@@ -161,7 +161,7 @@ class Board:
             case (
                 ev.CancelAsked() | ev.SuspendAsked() | ev.ResumeAsked() | ev.RequeueAsked() | ev.Planned()
                 | fe.FlowBegan() | fe.FlowRerun() | fe.StepBegan() | fe.PartEntered() | fe.LoopEnded() | fe.StepEnded()
-                | fe.StepAnswered() | fe.FlowStopping() | fe.FlowEnded()
+                | fe.StepAnswered() | fe.StepSkipped() | fe.FlowStopping() | fe.FlowEnded()
                 | fe.ClockSet() | fe.ScheduleSet() | fe.ScheduleRemoved() | fe.SchedulePaused() | fe.Ticked()
                 | fe.TicksMissed() | fe.RunFreed()
                 | fe.SearchBegan() | fe.TrialEntered() | fe.SearchStopping() | fe.SearchEnded()

@@ -31,7 +31,7 @@ from clearway.control.inbox import Inbox, answer
 from clearway.control.points import Points
 from clearway.control.teller import RETRY_S, Teller
 from clearway.control.upkeep import Upkeep
-from clearway.model.asks import Ask, ControllerUp
+from clearway.model.asks import Ask, ControllerUp, SetClock
 from clearway.model.errors import (
     ClearwayError,
     ConflictError,
@@ -63,7 +63,9 @@ STUCK_FIRST_S = 0.1
 """First delay before a journal that cannot be written is tried again; doubles up to STUCK_LAST_S."""
 STUCK_LAST_S = 5.0
 LONGEST_WAIT_S = 10.0
-"""Longest wait without a look around. Nothing depends on it."""
+"""Longest wait without a look around: by then it is known that somebody has set the wall clock."""
+WALL_STEP_US = MICROS // 4
+"""A wall clock that is so far from where it was expected has been set, or has drifted; schedules are told."""
 AUDIT_EVERY_US = 60 * MICROS
 """So often the books are compared with their grants, with the journal and with what the engine has."""
 
@@ -88,7 +90,8 @@ class Controller:
 
     `first` is asked in the very turn in which it takes over, before anything is decided: what the settings say.
     `observer` is told of every turn that is in the journal. `on_end` is called in the loop's thread when the loop has
-    ended, with what ended it (None: `stop`).
+    ended, with what ended it (None: `stop`). `wall_us` reads the wall clock, by which schedules tick; without it they
+    go by `clock`.
     """
 
     def __init__(  # noqa: PLR0913  the parts it is made of
@@ -104,13 +107,14 @@ class Controller:
         on_end: Callable[[BaseException | None], None] | None = None,
         sampler: Sampler | None = None,
         observer: Observer | None = None,
+        wall_us: Callable[[], int] | None = None,
     ) -> None:
         self.world, self.board = world, board or Board()
         self._clock, self._engine, self._journal = clock, engine, journal
         self._teller = Teller(engine, clock)
         self._upkeep = upkeep or Upkeep(journal)
         self.points = Points(sampler, self.ask)
-        self._first = tuple(first)
+        self._first, self._wall_us = tuple(first), wall_us
         self._on_end, self._observer = on_end, observer
         self._inbox = Inbox(self._wake)
         self._unanswered: Sequence[Letter] = ()
@@ -198,7 +202,7 @@ class Controller:
         there = self._engine.open()
         self._health, self._audited_us = Health("up"), self._clock.now_us()  # what is there is a look in itself
         # Ends before nodes: a node that no longer runs a task says that nobody saw its end.
-        found: list[Ask | Report] = [ControllerUp(), *there.gone, *there.nodes]
+        found: list[Ask | Report] = [*self._wall(), ControllerUp(), *there.gone, *there.nodes]
         step = self._decide([*found, *self._first])
         for said in step.answers[len(found) :]:
             if isinstance(said, ClearwayError):
@@ -306,7 +310,7 @@ class Controller:
         self._rest(self._pause_s())
         reports, self._reports = [*self._reports, *self._teller.reports()], []
         self._unanswered = self._inbox.take()
-        inputs = [*reports, *(letter.ask for letter in self._unanswered)]
+        inputs = [*self._wall(), *reports, *(letter.ask for letter in self._unanswered)]
         now_us = self._clock.now_us()
         if inputs or (self.next_us is not None and now_us >= self.next_us):
             self.turn(inputs)
@@ -321,6 +325,14 @@ class Controller:
             self._reports += self._teller.reports()
         self._stuck_s = min(2 * self._stuck_s, STUCK_LAST_S)
         self.settle()
+
+    def _wall(self) -> list[Ask]:
+        """Return what tells schedules of a wall clock that was set: ticks are moments of it."""
+        if self._wall_us is None:
+            return []
+        ahead_us = self._wall_us() - self._clock.now_us()
+        known_us = self.world.state.flows.schedules.offset_us
+        return [SetClock(ahead_us)] if abs(ahead_us - known_us) >= WALL_STEP_US else []
 
     def _pause_s(self) -> float:
         if self._inbox or self._reports:

@@ -14,7 +14,7 @@ from clearway.flow.json_text import text_of, value_of
 from clearway.flow.rules import Verdict, judge
 from clearway.flow.track import ALONE, Results
 from clearway.model import flow_events as fe
-from clearway.model.flow import NULL
+from clearway.model.flow import NULL, UNDO
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import State, StepState
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clearway.flow.track import FlowTrack, StepTrack
-    from clearway.model.ids import JobId
+    from clearway.model.ids import FlowId, JobId
 
 AHEAD = 1000
 """Instances of one step that are jobs at the same time; the next ones enter as these end."""
@@ -31,13 +31,13 @@ MOST_NAMED = 20  # steps that a reason names
 
 
 class Enter(NamedTuple):
-    """A job is wanted: pass `turn` of an instance of a step. `again`: the job that is to run once more."""
+    """A job (or workflow) is wanted: pass `turn` of an instance of a step. `again`: the one that runs once more."""
 
     step: str
     item: int
     turn: int
     input: str
-    again: JobId | None
+    again: JobId | FlowId | None
 
 
 Wish = Enter | fe.FlowRecord
@@ -75,8 +75,11 @@ class _Step:
 
     def _pending(self) -> Iterator[Wish]:
         stopping, counts = self.track.stopping, self.step.counts
-        if stopping is not None and self.step is not self.track.error:
+        if stopping is not None and not self.track.is_tail(self.step):
             yield self._end(StepState.CANCELLED, because(Code.FLOW_OVER))
+            return
+        if self.step.skip is not None:
+            yield self._end(StepState.SKIPPED, self.step.skip)
             return
         if self.step.unchosen:
             yield self._end(StepState.SKIPPED, because(Code.NOT_CHOSEN, step=self.step.unchosen))
@@ -103,7 +106,7 @@ class _Step:
         ):
             yield self._end(StepState.SKIPPED, because(Code.CONDITION, condition=self.spec.when[:200]))
             return
-        if self.spec.job is None and not self.spec.pause:
+        if self.spec.gathers:
             yield self._end(StepState.SUCCEEDED)
             return
         items = -1
@@ -118,6 +121,8 @@ class _Step:
     def _input(self) -> str:
         if self.step is self.track.error:
             return text_of("failed", _failed(self.track))
+        if self.track.is_tail(self.step):
+            return self.track.steps[self.spec.name.removesuffix(UNDO)].result
         return self.track.input_of(self.spec)
 
     # --- while it runs -----------------------------------------------------------------------
@@ -136,7 +141,9 @@ class _Step:
             yield from self._over()
 
     def _may_start(self) -> bool:
-        return self.track.stopping is None or self.step is self.track.error
+        if self.track.is_tail(self.step):
+            return True
+        return self.track.stopping is None and self.step.skip is None
 
     def _after_pass(self, item: int) -> Iterator[Wish]:
         """See whether an instance makes another pass."""
@@ -171,10 +178,11 @@ class _Step:
         one = self.step.instances.get(item)
         if item != ALONE and self._condition_on_item() and not self._holds(item):
             return self._loop_ended(item, StepState.SKIPPED)
-        if one is None or one.job is None:
+        known = None if one is None else one.job if self.spec.flow is None else one.flow
+        if one is None or known is None:
             return Enter(self.spec.name, item, 1, self._handed(item), None)
         handed = one.result if one.turn > 1 else self._handed(item)
-        return Enter(self.spec.name, item, one.turn, handed, one.job)
+        return Enter(self.spec.name, item, one.turn, handed, known)
 
     def _condition_on_item(self) -> bool:
         return bool(self.spec.when) and "item" in roots(parse("when", self.spec.when))
@@ -192,6 +200,9 @@ class _Step:
     # --- its end -----------------------------------------------------------------------------
 
     def _over(self) -> Iterator[Wish]:
+        if self.step.skip is not None:
+            yield self._end(StepState.SKIPPED, self.step.skip)
+            return
         state = self._state()
         if state != StepState.SUCCEEDED:
             yield self._end(state, self.step.reason)
@@ -237,13 +248,14 @@ def _failed(track: FlowTrack) -> list[str]:
 
 
 def _conclude(track: FlowTrack, now_us: int) -> Iterator[Wish]:
-    """See what a run came to whose steps are all over; a step for failures runs before it is."""
+    """See what a run came to whose steps are all over; after a failure what it has for that runs, one by one."""
     state, reason = _came_to(track)
-    error = track.error
-    if state == State.FAILED and error is not None and not error.over:
-        if error.state == StepState.PENDING:
-            yield from _Step(track, error, now_us).wishes()
-        return
+    for tail in track.tails():
+        if tail.state == StepState.RUNNING:
+            return
+        if tail.state == StepState.PENDING and state == State.FAILED and track.applies(tail):
+            yield from _Step(track, tail, now_us).wishes()
+            return
     yield fe.FlowEnded(now_us, track.id, state, reason)
 
 

@@ -35,6 +35,17 @@ class Graph:
         own = (step.job.priority, step.name)
         return behind if behind is not None and behind[0] > own[0] else own
 
+    def behind(self, name: str) -> list[str]:
+        """Return the steps that come after one, directly or through others; none where it is not there."""
+        found: dict[str, None] = {}
+        ahead = list(self.followers.get(name, ()))
+        while ahead:
+            one = ahead.pop()
+            if one not in found:
+                found[one] = None
+                ahead += self.followers[one]
+        return list(found)
+
     def forgiven(self, failed: str, ran: set[str]) -> bool:
         """Return whether a later step that a failure does not keep from running ran after a failed one."""
         seen, ahead = {failed}, [failed]

@@ -92,6 +92,7 @@ SCHEDULE_WORDS: dict[str, Word] = {
     "catchup": Word(_catchup, "text", "ticks missed while nothing could fire: " + ", ".join(CATCHUPS)),
     "overlap": Word(_overlap, "text", "a tick while a run is there: " + ", ".join(OVERLAPS)),
     "after_previous": Word(v.flag, "flag", "a run starts only when that of the tick before has succeeded"),
+    "jitter": Word(v.duration, "text", "a run starts up to so much later, the same for the same tick"),
     "exclude": Word(_exclude, "nested", "days of its time zone on which nothing runs, and ranges {from: .., to: ..}"),
     "dst": Word(_dst, "nested", "{skipped: run or skip, repeated: first or both}: when clocks change"),
 }
@@ -127,4 +128,5 @@ def read_schedule(
         given["name"], given["cron"], given.get("timezone", "UTC"), job, flow, given.get("from"), given.get("to"),
         given.get("catchup", "none"), given.get("overlap", "skip"), given.get("after_previous", False),
         dst.get("skipped", "run"), dst.get("repeated", "first"), given.get("exclude", ()),
+        given.get("jitter", 0),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import isfinite, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearway.flow.chance import mixed
 from clearway.flow.json_text import text_of, value_of
 from clearway.model.actions import Draw
 from clearway.model.reasons import Code, Reason, because
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from clearway.model.ids import JobId
 
 SAMPLERS = ("random", "grid")
-DRAWN = ("tpe", "cmaes")
+DRAWN = ("tpe", "cmaes", "nsgaii", "qmc")
 """Samplers that learn from earlier trials: they stand outside, and their points come back as what people ask."""
 UNCOUNTED = -1
 """The place of a point in a space that cannot be counted."""
-_MASK = (1 << 64) - 1
 
 
 class Point(NamedTuple):
@@ -144,17 +144,6 @@ def draw_of(track: SearchTrack) -> Draw:
     """Return what has the next point found by one who learns from the trials before."""
     points, values = tuple(t.point for t in track.trials), tuple(t.value for t in track.trials)
     return Draw(track.spec, len(track.trials) + 1, points, values, tuple(track.order))
-
-
-def mixed(*numbers: int) -> int:
-    """Return 64 well-mixed bits of some numbers (splitmix64; Steele, Lea, Flood 2014), the same on every machine."""
-    state = 0
-    for number in numbers:
-        state = (state + number + 0x9E3779B97F4A7C15) & _MASK
-        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
-        state ^= state >> 31
-    return state
 
 
 def next_point(track: SearchTrack) -> Point:

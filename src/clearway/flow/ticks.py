@@ -12,10 +12,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from clearway.flow.chance import mixed
 from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,11 +40,15 @@ _LAST_YEAR = 9000
 
 
 class Tick(NamedTuple):
-    """One tick; `skipped`: the clock change leaves it out; `excluded`: on its day nothing runs."""
+    """One tick; `skipped`: the clock change leaves it out; `excluded`: on its day nothing runs.
+
+    It is taken at `due_us`, which is later than `at_us` where the schedule has a jitter.
+    """
 
     at_us: int
     skipped: bool
     excluded: bool = False
+    due_us: int = 0
 
 
 def check_zone(field: str, name: str) -> str:
@@ -87,7 +93,12 @@ def ticks(spec: ScheduleSpec, after_us: int) -> Iterator[Tick]:
             return
         if tick.at_us > first_us and tick.at_us != last:
             last = tick.at_us
-            yield tick._replace(excluded=True) if _excluded(spec, tick.at_us) else tick
+            yield tick._replace(excluded=_excluded(spec, tick.at_us), due_us=tick.at_us + _delay_us(spec, tick.at_us))
+
+
+def _delay_us(spec: ScheduleSpec, at_us: int) -> int:
+    """Return how much later than its moment a tick is taken."""
+    return mixed(crc32(spec.name.encode()), at_us) % (spec.jitter_us + 1) if spec.jitter_us else 0
 
 
 def _excluded(spec: ScheduleSpec, at_us: int) -> bool:
@@ -107,7 +118,7 @@ def latest(spec: ScheduleSpec, after_us: int, until_us: int, most: int) -> list[
         begin = after_us if window is None else max(after_us, until_us - window // _US)
         found = []
         for tick in ticks(spec, begin):
-            if tick.at_us > until_us:
+            if tick.due_us > until_us:
                 break
             if not tick.excluded:
                 found.append(tick)

@@ -9,17 +9,19 @@ from clearway.flow.expression import look_up, path_of
 from clearway.flow.graph import Graph
 from clearway.flow.json_text import joined, text_of, value_of
 from clearway.flow.rules import Counts
-from clearway.model.flow import NULL
+from clearway.model.flow import NULL, UNDO, StepSpec
+from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import STEP_OVER, State, StepState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from clearway.model.flow import FlowSpec, StepSpec
-    from clearway.model.flow_events import FlowStopping, LoopEnded, PartEntered, StepAnswered, StepEnded
+    from clearway.model.flow import FlowSpec, PartOf
+    from clearway.model.flow_events import FlowRerun, FlowStopping, LoopEnded, PartEntered, StepAnswered, StepEnded
     from clearway.model.ids import FlowId, JobId
-    from clearway.model.reasons import Reason
 
+INPUT = "input"
+"""What an expression calls that which its workflow was handed, where no step has this name."""
 ALONE = -1
 """Instance number of a step that does not map."""
 
@@ -33,15 +35,16 @@ _FAILED = frozenset({StepState.FAILED, StepState.UPSTREAM_FAILED, StepState.CANC
 
 
 class Instance:
-    """One item of a step that maps, or a step itself: its job now, the passes it made, its newest result."""
+    """One item of a step that maps, or a step itself: its job or workflow now, its passes, its newest result."""
 
-    __slots__ = ("good", "job", "live", "result", "run", "state", "turn")
+    __slots__ = ("flow", "good", "job", "live", "result", "run", "state", "turn")
 
     def __init__(self) -> None:
         """Begin before the first pass. `run` is the run that took it up, `good` whether its last pass succeeded."""
         self.turn = self.run = 0
         self.good = False
         self.job: JobId | None = None
+        self.flow: FlowId | None = None
         self.live = False
         self.state: StepState | None = None
         self.result = NULL
@@ -62,6 +65,7 @@ class StepTrack:
         "passed",
         "reason",
         "result",
+        "skip",
         "skipped",
         "spec",
         "state",
@@ -78,7 +82,7 @@ class StepTrack:
 
     def reset(self) -> None:
         """Begin anew; what its instances came to is kept."""
-        self.state, self.reason, self.unchosen = StepState.PENDING, None, ""
+        self.state, self.reason, self.unchosen, self.skip = StepState.PENDING, None, "", None
         self.input, self.items, self.result = NULL, None, NULL
         self.succeeded = self.failed = self.skipped = 0  # of those before it
         self.next, self.live, self.ended = 0, 0, 0
@@ -87,6 +91,8 @@ class StepTrack:
     state: StepState
     reason: Reason | None
     items: list[Any] | None
+    skip: Reason | None
+    """Why a person has it left out, if so."""
     unchosen: str
     """The step that did not choose this one, if any."""
 
@@ -130,6 +136,16 @@ class FlowTrack:
         self.jobs: list[JobId] = []
         self.begin(spec, at_us)
 
+    def again(self, record: FlowRerun) -> None:
+        """Begin the next run as a record says."""
+        undone = (name.removesuffix(UNDO) for name, undo in self.undos.items() if undo.state != StepState.PENDING)
+        for name in dict.fromkeys((*record.anew, *undone)):
+            for behind in (name, *self.graph.behind(name)):
+                self.steps.pop(behind, None)
+        self.begin(record.spec, record.at_us)
+        for name in record.skip:
+            self.steps[name].skip = because(Code.SKIPPED_BY, by=record.by)
+
     def begin(self, spec: FlowSpec, at_us: int) -> None:
         """Begin the next run: what has succeeded stays, the rest begins anew."""
         kept = self.steps
@@ -139,6 +155,8 @@ class FlowTrack:
         self.reason: Reason | None = None
         self.stopping: FlowStopping | None = None
         self.error = StepTrack(spec.on_error) if spec.on_error else None
+        undos = (StepSpec(step.name + UNDO, step.undo) for step in reversed(spec.steps) if step.undo)
+        self.undos = {undo.name: StepTrack(undo) for undo in undos}
         self.steps = {step.name: kept.get(step.name, StepTrack(step)) for step in spec.steps}
         for step in spec.steps:
             track = self.steps[step.name]
@@ -154,8 +172,22 @@ class FlowTrack:
                 self._pass_on(self.steps[name])
 
     def track(self, step: str) -> StepTrack:
-        """Return a step by name; the step for a failure too."""
-        return self.error if self.error is not None and step == self.error.spec.name else self.steps[step]
+        """Return a step by name; what runs after a failure too."""
+        if self.error is not None and step == self.error.spec.name:
+            return self.error
+        return self.undos[step] if step in self.undos else self.steps[step]
+
+    def tails(self) -> list[StepTrack]:
+        """Return what runs after a failure, in this order, where it applies: what takes steps back, and `on_error`."""
+        return [*self.undos.values(), *([self.error] if self.error is not None else [])]
+
+    def is_tail(self, step: StepTrack) -> bool:
+        """Return whether a step runs only after a failure."""
+        return step is self.error or step.spec.name in self.undos
+
+    def applies(self, tail: StepTrack) -> bool:
+        """Return whether something that runs after a failure applies: what took place is taken back, nothing else."""
+        return tail is self.error or self.steps[tail.spec.name.removesuffix(UNDO)].state == StepState.SUCCEEDED
 
     # --- what records change -----------------------------------------------------------------
 
@@ -188,8 +220,16 @@ class FlowTrack:
         self.jobs.append(record.job)
         self._taken_up(track, record.item)
 
-    def job_ended(self, step: str, item: int, state: State, result: str) -> None:
-        """Take in how the job of a pass ended."""
+    def flow_entered(self, part: PartOf, flow: FlowId) -> None:
+        """Have a pass of an instance begin that is a workflow."""
+        track = self.track(part.step)
+        one = track.instance(part.item)
+        one.turn, one.flow, one.live, one.state, one.run = part.turn, flow, True, None, self.run
+        track.live += 1
+        self._taken_up(track, part.item)
+
+    def part_ended(self, step: str, item: int, state: State, result: str) -> None:
+        """Take in how the job or workflow of a pass ended."""
         track = self.track(step)
         one = track.instance(item)
         one.live, one.good = False, state == State.SUCCEEDED
@@ -232,7 +272,7 @@ class FlowTrack:
         track = self.track(record.step)
         track.state, track.reason, track.chosen = record.state, record.reason, record.chosen
         track.result = self._result(track)
-        if track is self.error:
+        if self.is_tail(track):
             self.todo[record.step] = None
             return
         self.left -= 1
@@ -257,7 +297,7 @@ class FlowTrack:
     def _result(self, track: StepTrack) -> str:
         if track.spec.alias:
             return self.steps[track.spec.gather[0]].result
-        if track.spec.job is None and not track.spec.pause:
+        if track.spec.gathers:
             return joined([self.steps[name].result for name in track.spec.gather])
         if track.items is None:
             one = track.instances.get(ALONE)
@@ -278,7 +318,17 @@ class FlowTrack:
             return text_of("each", self._at(spec.each_of))
         if len(spec.after) == 1:
             return self.steps[spec.after[0]].result
-        return joined([self.steps[name].result for name in spec.after]) if spec.after else NULL
+        return joined([self.steps[name].result for name in spec.after]) if spec.after else self.spec.input or NULL
+
+    def outcome(self) -> str:
+        """Return what a run gives back: the result of the step behind which there is none, of several the list."""
+        last = [self.steps[step.name].result for step in self.spec.steps if not self.graph.followers[step.name]]
+        return last[0] if len(last) == 1 else joined(last)
+
+    def skip(self, step: str, by: str) -> None:
+        """Have a step left out."""
+        self.steps[step].skip = because(Code.SKIPPED_BY, by=by)
+        self.todo[step] = None
 
     def _at(self, path: str) -> Any:  # noqa: ANN401  whatever a step gave back
         return look_up(path_of("from", path), Results(self))
@@ -287,18 +337,20 @@ class FlowTrack:
         """Have no step start any more."""
         self.stopping = record
         self.todo.update(dict.fromkeys(name for name, step in self.steps.items() if not step.over))
-        if self.error is not None and self.error.state == StepState.RUNNING:
-            self.todo[self.error.spec.name] = None
+        for tail in self.tails():
+            if tail.state == StepState.RUNNING:
+                self.todo[tail.spec.name] = None
 
     def end(self, state: State, reason: Reason | None) -> None:
         """Have the run be over."""
         self.state, self.reason = state, reason
 
-    def live_jobs(self) -> list[JobId]:
-        """Return the jobs of it that are not over, in order of entry."""
-        steps = [*self.steps.values(), *([self.error] if self.error else [])]
-        ones = (one for step in steps if step.live for one in step.instances.values())
-        return sorted(one.job for one in ones if one.live and one.job is not None)
+    def live(self, step: str = "") -> Iterator[Instance]:
+        """Yield what is not over of it, or of one of its steps."""
+        steps = [self.steps[step]] if step else [*self.steps.values(), *self.tails()]
+        for one in steps:
+            if one.live:
+                yield from (instance for instance in one.instances.values() if instance.live)
 
 
 class Results(dict[str, "Callable[[], Any]"]):
@@ -311,8 +363,10 @@ class Results(dict[str, "Callable[[], Any]"]):
 
     def __contains__(self, name: object) -> bool:
         """Whether there is a value of this name."""
-        return super().__contains__(name) or name in self._track.steps
+        return super().__contains__(name) or name in self._track.steps or name == INPUT
 
     def __missing__(self, name: str) -> Callable[[], Any]:
         """Return how the result of a step is worked out."""
+        if name == INPUT and name not in self._track.steps:
+            return lambda: value_of(self._track.spec.input or NULL)
         return lambda: value_of(self._track.steps[name].result)

@@ -10,9 +10,10 @@ from clearway.flow.expression import parse, path_of, roots
 from clearway.flow.graph import sorted_steps, stands_before
 from clearway.flow.json_text import text_of
 from clearway.flow.rules import RULES
+from clearway.flow.track import INPUT
 from clearway.model import values as v
 from clearway.model.errors import InputError, UnknownWordError
-from clearway.model.flow import MAX_LOOPS, SKIPS_ITSELF, Arg, FlowSpec, StepSpec
+from clearway.model.flow import MAX_LOOPS, SKIPS_ITSELF, UNDO, Arg, FlowSpec, StepSpec
 from clearway.model.words import JOB_WORDS, Word, read_job, read_words
 
 if TYPE_CHECKING:
@@ -23,9 +24,11 @@ if TYPE_CHECKING:
 RESERVED = frozenset(".#@[]*")
 NAME_RULE = "the name of a step is free of . # @ [ ] *, and is not pass or item"
 PAUSE_WORDS = ("after", "rule", "when", "choose", "args", "pause")
+INNER_WORDS = (*PAUSE_WORDS[:-1], "each", "until", "max_loops", "undo", "workflow")
 FORMS = ("chain", "group", "chord")
 MOST_STEPS = 100_000
 MOST_NESTED = 50
+MOST_INNER = 10
 
 
 def _rule(field: str, value: object) -> str:
@@ -85,6 +88,8 @@ STEP_WORDS: dict[str, Word] = {
     "until": Word(_condition, "text", "a condition; the step runs again and again until it is true after a pass"),
     "max_loops": Word(_loops, "number", "passes that it may make"),
     "choose": Word(_choose, "nested", "direct followers that it picks; the others are skipped. Or {from: step.path}"),
+    "undo": Word(lambda _, value: value, "nested", "a job that takes back what it did, where a later step has failed"),
+    "workflow": Word(lambda _, value: value, "nested", "instead of a job: a workflow of its own, by its words"),
     "pause": Word(v.text, "text", "what a person is asked: it runs nothing, and the answer is its result"),
     "args": Word(_args, "nested", "its input, by name: values, or {from: step.path}"),
 }
@@ -108,6 +113,16 @@ def read_flow(
     more: frozenset[str] = frozenset(),
 ) -> FlowSpec:
     """Read a workflow. `defaults` are the job words of a queue; `extra` words of steps and `more` of it are others'."""
+    return _read(raw, defaults or (lambda _: {}), extra, more, 0)
+
+
+def _read(
+    raw: object,
+    defaults: Callable[[str], Mapping[str, object]],
+    extra: frozenset[str],
+    more: frozenset[str],
+    depth: int,
+) -> FlowSpec:
     given = read_words("workflow", raw, FLOW_WORDS, more)
     if "name" not in given:
         raise InputError("name", None, "every workflow has a name", "workflow")
@@ -116,7 +131,7 @@ def read_flow(
     if len(forms) != 1:
         raise InputError("steps", ", ".join(forms), f"one of steps, {', '.join(FORMS)}", place)
     try:
-        return _Layout(given, defaults or (lambda _: {}), extra).flow(forms[0])
+        return _Layout(given, defaults, extra, depth).flow(forms[0])
     except UnknownWordError:
         raise
     except InputError as error:
@@ -127,9 +142,9 @@ class _Layout:
     """Lays nested forms out as steps."""
 
     def __init__(
-        self, given: dict[str, Any], defaults: Callable[[str], Mapping[str, object]], extra: frozenset[str]
+        self, given: dict[str, Any], defaults: Callable[[str], Mapping[str, object]], extra: frozenset[str], depth: int
     ) -> None:
-        self._given, self._defaults, self._extra = given, defaults, extra
+        self._given, self._defaults, self._extra, self._depth = given, defaults, extra, depth
         self._steps: list[StepSpec] = []
         self._unnamed = 0
 
@@ -215,15 +230,30 @@ class _Layout:
         job_words = {key: value for key, value in raw.items() if key not in words}
         if "pause" in given:
             _check_pause(name, own, job_words)
-        job = None if "pause" in given else self._job(job_words, name)
+        inner = self._inner(name, given["workflow"], own, job_words) if "workflow" in given else None
+        job = None if "pause" in given or inner is not None else self._job(job_words, name)
         each, each_of = given.get("each", ("", ""))
         choose, chooses = given.get("choose", (None, ""))
         after = (*before, *given.get("after", ()), *([path_of("each", each_of).root] if each_of else []))
         return StepSpec(
             name, job, tuple(dict.fromkeys(after)), given.get("rule", "all_succeeded"), given.get("when", ""), each,
             each_of, given.get("until", ""), given.get("max_loops", MAX_LOOPS), choose, chooses, given.get("args", ()),
-            pause=given.get("pause", ""),
+            pause=given.get("pause", ""), undo=self._undo(name, given["undo"]) if "undo" in given else None, flow=inner,
         )  # fmt: skip
+
+    def _undo(self, name: str, raw: object) -> JobSpec:
+        if not isinstance(raw, dict):
+            raise InputError("undo", raw, "the words of a job", f"step {name:.60}")
+        return self._job({"name": name + UNDO, **raw}, name + UNDO)
+
+    def _inner(self, name: str, raw: object, own: Mapping[str, object], job_words: Mapping[str, object]) -> FlowSpec:
+        """Read a workflow inside a workflow; its step says nothing else about what runs."""
+        _only(name, own, job_words, INNER_WORDS, "a step with `workflow` has no job of its own")
+        if self._depth >= MOST_INNER:
+            raise InputError("workflow", "too deep", f"workflows inside one another at most {MOST_INNER} times")
+        if not isinstance(raw, dict):
+            raise InputError("workflow", raw, "the words of a workflow", f"step {name:.60}")
+        return _read({"name": name, **raw}, self._defaults, self._extra, frozenset(), self._depth + 1)
 
     def _job(self, words: dict[str, Any], name: str) -> JobSpec:
         for key in words:
@@ -238,12 +268,18 @@ class _Layout:
 
 def _check_pause(name: str, own: Mapping[str, object], job_words: Mapping[str, object]) -> None:
     """Refuse what a step cannot say that runs nothing."""
-    for key in (*job_words, *own):
-        if key not in ("name", *PAUSE_WORDS):
-            rule = f"a step with `pause` runs nothing; it may say {', '.join(PAUSE_WORDS)}"
-            raise InputError(key, {**own, **job_words}[key], rule, f"step {name:.60}")
+    _only(name, own, job_words, PAUSE_WORDS, "a step with `pause` runs nothing")
     if not own["pause"]:
         raise InputError("pause", own["pause"], "what a person is asked", f"step {name:.60}")
+
+
+def _only(
+    name: str, own: Mapping[str, object], job_words: Mapping[str, object], may: tuple[str, ...], why: str
+) -> None:
+    for key in (*job_words, *own):
+        if key not in ("name", *may):
+            rule = f"{why}; it may say {', '.join(may)}"
+            raise InputError(key, {**own, **job_words}[key], rule, f"step {name:.60}")
 
 
 def _step_name(raw: object) -> str:
@@ -300,5 +336,7 @@ def _check_names(step: StepSpec, named: Mapping[str, StepSpec]) -> None:
     own = {"when": {"item"} if step.maps else set(), "until": {"pass", "item", step.name}, "choose": {step.name}}
     for field, names in spoken.items():
         for name in sorted(set(names or ()) - own.get(field, set())):
+            if name == INPUT and INPUT not in named:
+                continue
             if name not in named or not stands_before(named, name, step.name):
                 raise InputError(field, name, "a step that comes before this one", f"step {step.name:.60}")

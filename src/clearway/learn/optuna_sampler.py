@@ -1,17 +1,18 @@
-"""Points by Optuna: its samplers TPE and CMA-ES (Akiba et al., 2019). Loaded when the first point is asked for.
+"""Points by Optuna: its samplers by name (Akiba et al., 2019). Loaded when the first point is asked for.
 
 Every point is worked out from its Draw alone: a study in memory is told the trials before, and chance comes from the
 search's seed and the number of the trial. So a new controller draws the point that the one before would have drawn.
-TPE only needs to know how trials went. CMA-ES keeps its state with the trials as they are asked for and told, so that
-these are gone through again in their order: a draw takes about a millisecond for each trial before it.
+TPE only needs to know how trials went. The others keep their state with the trials as they are asked for and told, so
+that these are gone through again in their order: a draw takes about a millisecond for each trial before it.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
+from clearway.flow.chance import mixed
 from clearway.flow.json_text import text_of, value_of
-from clearway.flow.search import mixed
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -61,10 +62,21 @@ class _Drawing:
 
     def _sampler(self, number: int) -> Any:  # noqa: ANN401  one of Optuna's
         seed = mixed(self._wish.search.seed, number) % (1 << _SEED_BITS)
-        samplers = self._optuna.samplers
-        if self._wish.search.sampler == "tpe":
+        samplers, name = self._optuna.samplers, self._wish.search.sampler
+        if name == "tpe":
             return samplers.TPESampler(seed=seed)
+        if name == "nsgaii":
+            return samplers.NSGAIISampler(seed=seed)
         other = samplers.RandomSampler(seed=seed)
+        if name == "qmc":  # one sequence: each point is the next of it
+            same = mixed(self._wish.search.seed) % (1 << _SEED_BITS)
+            with warnings.catch_warnings():
+                warnings.simplefilter(
+                    "ignore", self._optuna.exceptions.ExperimentalWarning
+                )  # its interface, not its points
+                return samplers.QMCSampler(
+                    scramble=True, seed=same, independent_sampler=other, warn_independent_sampling=False
+                )
         return samplers.CmaEsSampler(seed=seed, independent_sampler=other, warn_independent_sampling=False)
 
     def _params(self, number: int) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def answer(world: World, ask: Ask) -> object:
             raise NotFoundError("ControllerUp is taken by the world itself")
         case (
             asks.SubmitFlow() | asks.LookFlows() | asks.CancelFlow() | asks.RerunFlow() | asks.Rerun()
-            | asks.ResumeFlow()
+            | asks.ResumeFlow() | asks.SkipStep()
             | asks.LookSchedules() | asks.SetClock() | asks.SetSchedule() | asks.PauseSchedule() | asks.RemoveSchedule()
         ):  # fmt: skip
             return _of_flow(world, ask)
@@ -70,7 +70,7 @@ def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
 
 
 _OfFlow = (
-    asks.SubmitFlow | asks.LookFlows | asks.CancelFlow | asks.RerunFlow | asks.Rerun | asks.ResumeFlow
+    asks.SubmitFlow | asks.LookFlows | asks.CancelFlow | asks.RerunFlow | asks.Rerun | asks.ResumeFlow | asks.SkipStep
     | asks.LookSchedules | asks.SetClock | asks.SetSchedule | asks.PauseSchedule | asks.RemoveSchedule
 )  # fmt: skip
 _OfSearch = asks.SubmitSearch | asks.CancelSearch | asks.LookSearches | asks.EnterTrial | asks.FailSearch
@@ -89,6 +89,8 @@ def _of_flow(world: World, ask: _OfFlow) -> object:
             flows.rerun(world, ask)
         case asks.ResumeFlow():
             flows.resume(world, ask)
+        case asks.SkipStep():
+            flows.skip(world, ask)
         case asks.Rerun():
             flows.rerun_job(world, ask)
         case asks.SetClock():

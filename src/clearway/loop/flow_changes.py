@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 def _flow_began(state: WorldState, record: fe.FlowBegan) -> None:
-    state.flows.add(FlowTrack(record.flow, record.spec, record.at_us))
+    state.flows.add(FlowTrack(record.flow, record.spec, record.at_us), record.part)
     _limit(state, record.flow, record.at_us)
 
 
 def _flow_rerun(state: WorldState, record: fe.FlowRerun) -> None:
-    state.flows.tracks[record.flow].begin(record.spec, record.at_us)
+    state.flows.tracks[record.flow].again(record)
     state.flows.flow_again(record.flow)
+    state.flows.entered(record.flow, record.part)
     _limit(state, record.flow, record.at_us)
 
 
@@ -57,6 +58,11 @@ def _loop_ended(state: WorldState, record: fe.LoopEnded) -> None:
 
 def _step_answered(state: WorldState, record: fe.StepAnswered) -> None:
     state.flows.tracks[record.flow].answered(record)
+    state.flows.stirred[record.flow] = None
+
+
+def _step_skipped(state: WorldState, record: fe.StepSkipped) -> None:
+    state.flows.tracks[record.flow].skip(record.step, record.by)
     state.flows.stirred[record.flow] = None
 
 
@@ -157,6 +163,7 @@ APPLY: dict[type, Callable[[Any, Any], None]] = {
     fe.PartEntered: _part_entered,
     fe.LoopEnded: _loop_ended,
     fe.StepEnded: _step_ended,
+    fe.StepSkipped: _step_skipped,
     fe.StepAnswered: _step_answered,
     fe.FlowStopping: _flow_stopping,
     fe.FlowEnded: _flow_ended,

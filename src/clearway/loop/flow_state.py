@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from clearway.flow.track import FlowTrack
     from clearway.loop.entry import JobEntry
+    from clearway.model.flow import PartOf
     from clearway.model.ids import FlowId, JobId
 
 KEPT = 1000
@@ -38,6 +39,8 @@ class Flows:
         self.schedules = Schedules()
         self.searches = Searches()
         self.parts: dict[JobId, Part] = {}
+        self.inner: dict[FlowId, Part] = {}
+        """What a workflow is of another one."""
         self.stirred: dict[FlowId, None] = {}
         """Workflows of which something has changed since they were looked at."""
         self.again: dict[JobId, JobEntry] = {}
@@ -62,12 +65,19 @@ class Flows:
         """Return whether a run of a schedule waits for the one before it to succeed, not only to be over."""
         return self.schedules.needs_success(job)
 
-    def add(self, track: FlowTrack) -> None:
-        """Take in a workflow."""
+    def add(self, track: FlowTrack, part: PartOf | None = None) -> None:
+        """Take in a workflow; `part`: what it is of another one."""
         self.tracks[track.id] = track
+        self.entered(track.id, part)
         self.names[track.spec.name] = track.id
         self.next = max(self.next, track.id + 1)
         self.stirred[track.id] = None
+
+    def entered(self, flow: FlowId, part: PartOf | None) -> None:
+        """Take in that a workflow runs as a part of another one, if it is one."""
+        if part is not None:
+            self.inner[flow] = Part(part.flow, part.step, part.item)
+            self.tracks[part.flow].flow_entered(part, flow)
 
     def job_ended(self, entry: JobEntry) -> None:
         """Take in that a job is over: its workflow goes on from there; what did not succeed can be run again."""
@@ -82,7 +92,7 @@ class Flows:
         self.schedules.job_is(entry.id, entry.state)
         self.searches.job_is(entry.id, entry.state, entry.result)
         if part is not None:
-            self.tracks[part.flow].job_ended(part.step, part.item, entry.state, entry.result)
+            self.tracks[part.flow].part_ended(part.step, part.item, entry.state, entry.result)
             self.stirred[part.flow] = None
 
     def reopen(self, job: JobId) -> JobEntry:
@@ -92,7 +102,12 @@ class Flows:
 
     def flow_ended(self, flow: FlowId) -> None:
         """Take in that a run is over; the newest that are over stay at hand."""
-        self.schedules.flow_is(flow, self.tracks[flow].state)
+        track = self.tracks[flow]
+        self.schedules.flow_is(flow, track.state)
+        if flow in self.inner and track.state is not None:
+            part = self.inner[flow]
+            self.tracks[part.flow].part_ended(part.step, part.item, track.state, track.outcome())
+            self.stirred[part.flow] = None
         self._over[flow] = None
         if len(self._over) > KEPT:
             self._forget(next(iter(self._over)))
@@ -105,6 +120,7 @@ class Flows:
 
     def _forget(self, flow: FlowId) -> None:
         self._over.pop(flow, None)
+        self.inner.pop(flow, None)
         for job in self.tracks.pop(flow).jobs:
             self.parts.pop(job, None)
             self.again.pop(job, None)

@@ -13,12 +13,13 @@ from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model.asks import FlowView, StepView
 from clearway.model.errors import ConflictError, InputError, NotFoundError
+from clearway.model.flow import PartOf
 from clearway.model.ids import FlowId, JobId
 from clearway.model.reasons import Code, because
 from clearway.model.states import State
 
 if TYPE_CHECKING:
-    from clearway.flow.track import FlowTrack, StepTrack
+    from clearway.flow.track import FlowTrack, Instance, StepTrack
     from clearway.loop.timers import Timer
     from clearway.loop.world import World
     from clearway.model import asks
@@ -40,10 +41,8 @@ def submit(world: World, spec: FlowSpec) -> FlowId:
 
 def check(world: World, spec: FlowSpec) -> None:
     """Check what only the world knows of the steps of a workflow."""
-    steps = [*spec.steps, *([spec.on_error] if spec.on_error else [])]
-    for step in steps:
-        if step.job is not None:
-            check_job(world, step.job, f"workflow {spec.name}: step {step.name}")
+    for step, job in spec.jobs():
+        check_job(world, job, f"workflow {spec.name}: step {step}")
 
 
 def check_job(world: World, spec: JobSpec, place: str) -> None:
@@ -78,8 +77,31 @@ def _cancelled(track: FlowTrack) -> bool:
 def stop(world: World, track: FlowTrack, state: State, reason: Reason) -> None:
     """Have no step of a run start any more, and stop those that run."""
     world.emit(fe.FlowStopping(world.now_us, track.id, state, reason))
-    for job in track.live_jobs():
+    _stop_live(world, list(track.live()), reason)
+
+
+def _stop_live(world: World, live: list[Instance], reason: Reason) -> None:
+    """Stop what is not over, jobs in order of entry, then workflows."""
+    for job in sorted(one.job for one in live if one.job is not None and one.flow is None):
         endings.cancel(world, world.jobs[job], reason)
+    for flow in sorted(one.flow for one in live if one.flow is not None):
+        inner = world.state.flows.tracks[flow]
+        if not _cancelled(inner):
+            stop(world, inner, State.CANCELLED, reason)
+
+
+def skip(world: World, ask: asks.SkipStep) -> None:
+    """Have a step left out that is not over; what runs of it is stopped."""
+    track = _known(world, ask.flow)
+    if track is None or track.state is not None:
+        raise ConflictError(f"workflow {ask.flow} is over: run it again without the step")
+    if ask.step not in track.steps:
+        raise NotFoundError(f"workflow {track.spec.name} has no step {ask.step!r}")
+    step = track.steps[ask.step]
+    if step.over or step.skip is not None:
+        raise ConflictError(f"step {ask.step} is {'being left out' if step.skip else step.state}")
+    world.emit(fe.StepSkipped(world.now_us, track.id, ask.step, ask.by))
+    _stop_live(world, list(track.live(ask.step)), because(Code.SKIPPED_BY, by=ask.by))
 
 
 def look(world: World) -> tuple[FlowView, ...]:
@@ -88,17 +110,17 @@ def look(world: World) -> tuple[FlowView, ...]:
 
 
 def _view(track: FlowTrack) -> FlowView:
-    steps = [*track.steps.values(), *([track.error] if track.error is not None else [])]
+    steps = [*track.steps.values(), *track.tails()]
     state = ("pending" if track.gate else "running") if track.state is None else track.state.value
     views = tuple(_step_view(step) for step in steps)
-    return FlowView(track.id, track.spec.name, state, track.run, track.began_us, views, track.reason)
+    return FlowView(track.id, track.spec.name, state, track.run, track.began_us, views, track.reason, track.spec.words)
 
 
 def _step_view(step: StepTrack) -> StepView:
     jobs, spec = sum(one.turn for one in step.instances.values()), step.spec
     return StepView(
         spec.name, step.state.value, spec.after, step.input, step.result, jobs, spec.until, step.reason,
-        spec.pause if step.asks else "",
+        spec.pause if step.asks else "", step.size, step.ended,
     )  # fmt: skip
 
 
@@ -116,15 +138,23 @@ def resume(world: World, ask: asks.ResumeFlow) -> None:
 
 
 def rerun(world: World, ask: asks.RerunFlow) -> None:
-    """Have the next run of a workflow begin that is over and did not succeed."""
+    """Have the next run of a workflow begin that is over and did not succeed, or that has steps to run anew."""
     track = _known(world, ask.flow)
-    if track is None or track.state == State.SUCCEEDED:
+    if track is None or (track.state == State.SUCCEEDED and not ask.anew):
         raise ConflictError(f"workflow {ask.flow} succeeded, or is over for long: there is nothing to run again")
     if track.state is None:
         raise ConflictError(f"workflow {ask.flow} still runs: only one that is over can be run again")
+    part = world.state.flows.inner.get(track.id)
+    if part is not None:
+        whole = world.state.flows.tracks[part.flow].spec.name
+        raise ConflictError(f"workflow {track.spec.name} is a step of workflow {whole}: run that again")
     spec = ask.spec or track.spec
     check(world, spec)
-    world.emit(fe.FlowRerun(world.now_us, track.id, track.run + 1, spec))
+    known = {step.name for step in spec.steps}
+    for name in (*ask.anew, *ask.skip):
+        if name not in known:
+            raise NotFoundError(f"workflow {track.spec.name} has no step {name!r}")
+    world.emit(fe.FlowRerun(world.now_us, track.id, track.run + 1, spec, anew=ask.anew, skip=ask.skip, by=ask.by))
 
 
 def rerun_job(world: World, ask: asks.Rerun) -> None:
@@ -161,13 +191,28 @@ def go_on(world: World) -> None:
 
 
 def _enter(world: World, track: FlowTrack, wish: Enter) -> None:
-    job, spec = wish.again, _spec(track, wish)
+    inner = track.track(wish.step).spec.flow
+    if inner is not None:
+        _enter_flow(world, track, wish, inner)
+        return
+    job, spec = None if wish.again is None else JobId(wish.again), _spec(track, wish)
     if job is not None:
         world.emit(fe.Reopened(world.now_us, job, spec))
     else:
         job = JobId(world.state.next_job)
         world.emit(ev.Submitted(world.now_us, job, spec))
     world.emit(fe.PartEntered(world.now_us, track.id, wish.step, wish.item, wish.turn, job, wish.input))
+
+
+def _enter_flow(world: World, track: FlowTrack, wish: Enter, spec: FlowSpec) -> None:
+    """Have a pass of a step begin that is a workflow; one that did not succeed before goes on from where it was."""
+    part = PartOf(track.id, wish.step, wish.item, wish.turn)
+    named = replace(spec, name=part_name(track.spec.name, wish.step, wish.item, wish.turn), input=wish.input)
+    known = None if wish.again is None else world.state.flows.tracks.get(FlowId(wish.again))
+    if known is None:
+        world.emit(fe.FlowBegan(world.now_us, FlowId(world.state.flows.next), named, part))
+    else:
+        world.emit(fe.FlowRerun(world.now_us, known.id, known.run + 1, named, part))
 
 
 def _spec(track: FlowTrack, wish: Enter) -> JobSpec:

@@ -71,7 +71,7 @@ def _view(track: ScheduleTrack) -> ScheduleView:
     ahead = islice(ticks.ticks(spec, track.seen_us), MOST_AHEAD)
     tick = next((t for t in ahead if t.at_us not in track.taken and not t.excluded), None)
     active = tuple(run.name for run in track.active())
-    next_us = None if tick is None else tick.at_us
+    next_us = None if tick is None else tick.due_us
     return ScheduleView(
         spec.name, spec.cron, spec.timezone, track.paused, next_us, active, last.name if last is not None else ""
     )
@@ -114,20 +114,28 @@ def _fire(world: World, track: ScheduleTrack) -> None:
         return
     if _first(track, schedules.fires_from_us - 1) is not None:
         most = {"none": 0, "latest": 1, "all": MOST_LATE}[spec.catchup]
+        missed_us = _missed_us(track, schedules.fires_from_us - 1)
         late = ticks.latest(spec, track.seen_us, schedules.fires_from_us - 1, most) if most else []
         for tick in late:
             _take(world, track, tick, late=True)
-        world.emit(fe.TicksMissed(world.now_us, spec.name, schedules.fires_from_us - 1))
+        world.emit(fe.TicksMissed(world.now_us, spec.name, missed_us))
     while (due := _first(track, wall_us)) is not None:
         _take(world, track, due, late=False)
 
 
+def _missed_us(track: ScheduleTrack, until_us: int) -> int:
+    """Return the moment up to which ticks were missed that were due by another one."""
+    after_us = max(track.seen_us, until_us - track.spec.jitter_us)
+    due = (tick.at_us for tick in ticks.ticks(track.spec, after_us) if tick.due_us > until_us)
+    return min(until_us, next(due, until_us + 1) - 1) if track.spec.jitter_us else until_us
+
+
 def _first(track: ScheduleTrack, until_us: int) -> Tick | None:
-    """Return the next tick that was not taken, None if it is later than a moment."""
+    """Return the next tick that was not taken, None if it is due later than a moment."""
     if track.seen_us >= until_us:
         return None
     for tick in ticks.ticks(track.spec, track.seen_us):
-        if tick.at_us > until_us:
+        if tick.due_us > until_us:
             return None
         if tick.at_us not in track.taken:
             return tick
@@ -137,7 +145,7 @@ def _first(track: ScheduleTrack, until_us: int) -> Tick | None:
 def _wake(world: World, track: ScheduleTrack) -> None:
     tick = next((t for t in ticks.ticks(track.spec, track.seen_us) if t.at_us not in track.taken), None)
     if tick is not None and not track.paused:
-        due_us = tick.at_us - world.state.flows.schedules.offset_us
+        due_us = tick.due_us - world.state.flows.schedules.offset_us
         world.state.timers.add(Timer(max(due_us, world.now_us), Due.SCHEDULE, track.number))
 
 

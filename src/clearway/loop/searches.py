@@ -96,7 +96,7 @@ def _view(track: SearchTrack) -> SearchView:
     )
     return SearchView(
         spec.name, state, spec.trials, track.completed, track.failed, None if best is None else best.number, trials,
-        track.reason,
+        track.reason, spec.direction,
     )  # fmt: skip
 
 

@@ -67,10 +67,24 @@ class CancelFlow(msgspec.Struct, frozen=True):
 
 
 class RerunFlow(msgspec.Struct, frozen=True):
-    """Run a workflow again that did not succeed, from what has succeeded on; `spec`: by other words. Answer: None."""
+    """Run a workflow again that did not succeed, from what has succeeded on; `spec`: by other words. Answer: None.
+
+    The steps `anew` and those behind them run whether they had succeeded or not (also of one that did succeed); those
+    of `skip` are left out.
+    """
 
     flow: FlowId
     spec: FlowSpec | None = None
+    by: str = ""
+    anew: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+
+
+class SkipStep(msgspec.Struct, frozen=True):
+    """Have a step of a workflow left out that is not over. Answer: None."""
+
+    flow: FlowId
+    step: str
     by: str = ""
 
 
@@ -124,7 +138,7 @@ class LookFlows(msgspec.Struct, frozen=True):
 class StepView(msgspec.Struct, frozen=True):
     """How a step stands; `input` and `result` are JSON texts, `jobs` how many entered for it.
 
-    `pause` is what a person is asked, of a step that waits for one.
+    `pause` is what a person is asked, of a step that waits for one. Of its `size` instances so many have `ended`.
     """
 
     name: str
@@ -136,6 +150,8 @@ class StepView(msgspec.Struct, frozen=True):
     until: str = ""
     reason: Reason | None = None
     pause: str = ""
+    size: int = 1
+    ended: int = 0
 
 
 class FlowView(msgspec.Struct, frozen=True):
@@ -148,6 +164,7 @@ class FlowView(msgspec.Struct, frozen=True):
     began_us: int
     steps: tuple[StepView, ...]
     reason: Reason | None = None
+    words: str = ""
 
 
 class LookSchedules(msgspec.Struct, frozen=True):
@@ -191,6 +208,7 @@ class SearchView(msgspec.Struct, frozen=True):
     best: int | None
     trials: tuple[TrialView, ...]
     reason: Reason | None = None
+    direction: str = "minimize"
 
 
 class SetClock(msgspec.Struct, frozen=True):
@@ -341,5 +359,5 @@ Ask = (
     | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow | ResumeFlow
     | LookFlows | LookSchedules | LookSearches | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch
-    | CancelSearch | EnterTrial | FailSearch
+    | CancelSearch | EnterTrial | FailSearch | SkipStep
 )  # fmt: skip

@@ -5,9 +5,15 @@ Values that users make up (inputs, results, items) are JSON texts in one canonic
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
+from clearway.model.ids import FlowId
 from clearway.model.job import JobSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_LOOPS = 1000
 """Passes that a loop may make where nothing is said."""
@@ -27,12 +33,17 @@ class Arg(msgspec.Struct, frozen=True, omit_defaults=True):
     value: str = NULL
 
 
+UNDO = ".undo"
+"""Ends the name of the step that takes back what another one did."""
+
+
 class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """One step.
 
-    With `pause` it has no job: it asks a person that, and its result is the answer. Else without `job` it only gathers:
-    it is done when all in `after` are, and its result is the list of the results of `gather`, or with `alias` the only
-    one of them itself.
+    With `pause` it has no job: it asks a person that, and its result is the answer. With `flow` it is a workflow of its
+    own. Else without `job` it only gathers: it is done when all in `after` are, and its result is the list of the
+    results of `gather`, or with `alias` the only one of them itself. `undo` takes back what it did where a later step
+    has failed.
 
     `each` is a JSON list of items, or `each_of` names the step whose result is one. `choose` are the direct followers
     that it picks, None for all; `chooses` instead names a value that is their list. `shown` is false for what a nested
@@ -55,6 +66,13 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     alias: bool = False
     shown: bool = True
     pause: str = ""
+    undo: JobSpec | None = None
+    flow: FlowSpec | None = None
+
+    @property
+    def gathers(self) -> bool:
+        """Whether it runs nothing."""
+        return self.job is None and self.flow is None and not self.pause
 
     @property
     def maps(self) -> bool:
@@ -63,12 +81,37 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FlowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A workflow: steps in an order in which none stands before what it waits for. `time_limit_us` is of a run."""
+    """A workflow: steps in an order in which none stands before what it waits for. `time_limit_us` is of a run.
+
+    `words` is what a person said (JSON), so that a run may say some of it otherwise. `input` (JSON) is what the first
+    steps are handed.
+    """
 
     name: str
     steps: tuple[StepSpec, ...]
     time_limit_us: int | None = None
     on_error: StepSpec | None = None
+    words: str = ""
+    input: str = ""
+
+    def jobs(self) -> Iterator[tuple[str, JobSpec]]:
+        """Yield the jobs that it may run, each with the step that it belongs to."""
+        for step in [*self.steps, *([self.on_error] if self.on_error else [])]:
+            if step.job is not None:
+                yield step.name, step.job
+            if step.undo is not None:
+                yield step.name + UNDO, step.undo
+            if step.flow is not None:
+                yield from ((f"{step.name}.{name}", job) for name, job in step.flow.jobs())
+
+
+class PartOf(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a workflow is of another one: pass `turn` of an instance (`item` -1: of the step itself) of a step."""
+
+    flow: FlowId
+    step: str
+    item: int = -1
+    turn: int = 1
 
 
 class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -76,7 +119,8 @@ class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `skipped` (run, skip) and `repeated` (first, both) say what becomes of a fixed local time in the hours that a clock
     change leaves out or repeats. Ticks outside `from_us` to `to_us` (wall clock, both included) do not exist. On the
-    days of `exclude` (first and last of each range, as ISO dates of the time zone) nothing runs.
+    days of `exclude` (first and last of each range, as ISO dates of the time zone) nothing runs. A tick is taken up to
+    `jitter_us` later, by as much as follows from the schedule's name and the tick.
     """
 
     name: str
@@ -92,6 +136,7 @@ class ScheduleSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     skipped: str = "run"
     repeated: str = "first"
     exclude: tuple[tuple[str, str], ...] = ()
+    jitter_us: int = 0
 
 
 class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from clearway.model.flow import FlowSpec, ScheduleSpec, SearchSpec
+from clearway.model.flow import FlowSpec, PartOf, ScheduleSpec, SearchSpec
 from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -16,18 +16,26 @@ class _Record(msgspec.Struct, frozen=True, tag=True):
 
 
 class FlowBegan(_Record, frozen=True, tag=True):
-    """The first run of a workflow begins."""
+    """The first run of a workflow begins; `part`: what it is of another one."""
 
     flow: FlowId
     spec: FlowSpec
+    part: PartOf | None = None
 
 
 class FlowRerun(_Record, frozen=True, tag=True):
-    """A person runs a workflow again that did not succeed: run `number` begins, by these words."""
+    """A workflow runs again: run `number` begins, by these words.
+
+    The steps `anew` and those behind them run whether they had succeeded or not; those of `skip` are left out.
+    """
 
     flow: FlowId
     number: int
     spec: FlowSpec
+    part: PartOf | None = None
+    anew: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    by: str = ""
 
 
 class StepBegan(_Record, frozen=True, tag=True):
@@ -76,6 +84,14 @@ class StepAnswered(_Record, frozen=True, tag=True):
     flow: FlowId
     step: str
     value: str
+    by: str = ""
+
+
+class StepSkipped(_Record, frozen=True, tag=True):
+    """A person has a step left out."""
+
+    flow: FlowId
+    step: str
     by: str = ""
 
 
@@ -190,5 +206,5 @@ class SearchEnded(_Record, frozen=True, tag=True):
 FlowRecord = (
     FlowBegan | FlowRerun | StepBegan | PartEntered | LoopEnded | StepEnded | StepAnswered | FlowStopping | FlowEnded
     | Reopened | ClockSet | ScheduleSet | ScheduleRemoved | SchedulePaused | Ticked | TicksMissed | RunFreed
-    | SearchBegan | TrialEntered | SearchStopping | SearchEnded
+    | SearchBegan | TrialEntered | SearchStopping | SearchEnded | StepSkipped
 )  # fmt: skip

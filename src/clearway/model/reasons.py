@@ -71,6 +71,7 @@ class Code(StrEnum):
     NOT_A_FOLLOWER = "not-a-follower"
     SKIPPED_ITSELF = "skipped-itself"
     FLOW_OVER = "flow-over"
+    SKIPPED_BY = "skipped-by"
     # why a run of a schedule waits, or a tick has none
     PREVIOUS_RUN = "previous-run"
     OVERLAP = "overlap"

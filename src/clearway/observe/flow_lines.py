@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from clearway.flow.track import StepTrack
     from clearway.model.events import Record
+    from clearway.model.flow import PartOf
     from clearway.model.ids import FlowId, JobId
     from clearway.model.reasons import Reason
     from clearway.model.states import State
@@ -43,6 +44,7 @@ class FlowLines:
         self._tracks: dict[FlowId, FlowTrack] = {}
         self._runs: dict[FlowId, list[Run]] = {}
         self._parts: dict[JobId, tuple[FlowTrack, str, int]] = {}
+        self._inner: dict[FlowId, PartOf] = {}
         self._ticks: dict[str, list[fe.Ticked]] = {}
         self._gated: dict[str, FlowTrack] = {}
         self._results: dict[JobId, str] = {}
@@ -54,7 +56,7 @@ class FlowLines:
                 self._results.setdefault(task.job, result)
             case ev.Ended(job=job, state=state) if job in self._parts:
                 track, step, item = self._parts[job]
-                track.job_ended(step, item, state, self._results.pop(job, ""))
+                track.part_ended(step, item, state, self._results.pop(job, ""))
             case fe.PartEntered():
                 track = self._tracks[record.flow]
                 track.part_entered(record)
@@ -62,16 +64,44 @@ class FlowLines:
             case fe.FlowBegan(flow=flow, spec=spec, at_us=at_us):
                 self._tracks[flow] = FlowTrack(flow, spec, at_us)
                 self._runs[flow] = [Run(1, at_us)]
-            case fe.FlowRerun(flow=flow, number=number, spec=spec, at_us=at_us):
-                self._tracks[flow].begin(spec, at_us)
+                self._entered(flow, record.part)
+            case fe.FlowRerun(flow=flow, number=number, at_us=at_us):
+                self._tracks[flow].again(record)
                 self._runs[flow].append(Run(number, at_us))
+                self._entered(flow, record.part)
             case fe.FlowEnded(flow=flow, at_us=at_us, state=state, reason=reason):
-                self._tracks[flow].end(state, reason)
+                track = self._tracks[flow]
+                track.end(state, reason)
                 self._runs[flow][-1] = self._runs[flow][-1]._replace(to_us=at_us, end=state)
+                if flow in self._inner:
+                    part = self._inner[flow]
+                    self._tracks[part.flow].part_ended(part.step, part.item, state, track.outcome())
             case _:
                 self._apply_step(record)
 
+    def _entered(self, flow: FlowId, part: PartOf | None) -> None:
+        if part is not None:
+            self._inner[flow] = part
+            self._tracks[part.flow].flow_entered(part, flow)
+
     def _apply_step(self, record: Record) -> None:
+        match record:
+            case fe.StepBegan(flow=flow, step=step, input=text, items=items):
+                self._tracks[flow].step_began(step, text, items)
+            case fe.LoopEnded():
+                self._tracks[record.flow].loop_ended(record)
+            case fe.StepAnswered():
+                self._tracks[record.flow].answered(record)
+            case fe.StepEnded():
+                self._tracks[record.flow].step_ended(record)
+            case fe.FlowStopping():
+                self._tracks[record.flow].stop(record)
+            case fe.StepSkipped(flow=flow, step=step, by=by):
+                self._tracks[flow].skip(step, by)
+            case _:
+                self._apply_other(record)
+
+    def _apply_other(self, record: Record) -> None:
         match record:
             case fe.SearchBegan(spec=spec):
                 self._searches[spec.name] = []
@@ -86,16 +116,6 @@ class FlowLines:
                 self._ticked(record)
             case fe.RunFreed(run=run) if run in self._gated:
                 self._gated.pop(run).gate = ""
-            case fe.StepBegan(flow=flow, step=step, input=text, items=items):
-                self._tracks[flow].step_began(step, text, items)
-            case fe.LoopEnded():
-                self._tracks[record.flow].loop_ended(record)
-            case fe.StepAnswered():
-                self._tracks[record.flow].answered(record)
-            case fe.StepEnded():
-                self._tracks[record.flow].step_ended(record)
-            case fe.FlowStopping():
-                self._tracks[record.flow].stop(record)
             case _:
                 pass
 
@@ -151,7 +171,7 @@ class FlowLines:
         track, runs = self._tracks[flow], self._runs[flow]
         last = runs[-1]
         steps: dict[str, Any] = {}
-        for step in [*track.steps.values(), *([track.error] if track.error else [])]:
+        for step in [*track.steps.values(), *track.tails()]:
             if step.spec.shown:
                 steps[step.spec.name] = self._step(step)
                 steps.update(self._instances(step))

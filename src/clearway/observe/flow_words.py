@@ -49,6 +49,10 @@ def _skipped_itself(f: Facts) -> str:
     return f"had nothing to do (it exited with code {f.number('exit_code')})"
 
 
+def _skipped_by(f: Facts) -> str:
+    return f"was left out by {f.name('by', 'a person')}"
+
+
 def _flow_over(_: Facts) -> str:
     return "its workflow was stopped before it began"
 
@@ -92,6 +96,7 @@ SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.NOT_A_FOLLOWER: _not_a_follower,
     Code.SKIPPED_ITSELF: _skipped_itself,
     Code.FLOW_OVER: _flow_over,
+    Code.SKIPPED_BY: _skipped_by,
     Code.PREVIOUS_RUN: _previous_run,
     Code.OVERLAP: _overlap,
     Code.CLOCK_CHANGE: _clock_change,

@@ -240,9 +240,24 @@ class Client:
         which = {} if step is None else {"step": step}
         return self._send(self._path("flows", ref, "resume"), {"value": value, **which})
 
-    def retry_flow(self, ref: str) -> Row:
-        """Run a workflow again that did not succeed, from what has succeeded on."""
-        return self._post("flows", ref, "retry")
+    def retry_flow(
+        self,
+        ref: str,
+        anew: Sequence[str] = (),
+        skip: Sequence[str] = (),
+        words: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> Row:
+        """Run a workflow again that did not succeed, from what has succeeded on.
+
+        The steps `anew` and those behind them run in any case, those of `skip` do not; `words` has other words for
+        steps, by name.
+        """
+        said: dict[str, object] = {"from": list(anew), "skip": list(skip)} | ({} if words is None else {"set": words})
+        return self._send(self._path("flows", ref, "retry"), said)
+
+    def skip_step(self, ref: str, step: str) -> Row:
+        """Have a step of a workflow left out that is not over."""
+        return self._send(self._path("flows", ref, "skip"), {"step": step})
 
     def run_search(self, words: Mapping[str, object]) -> Row:
         """Enter a search, given by its words."""

@@ -103,10 +103,22 @@ class SearchEnters(_Event, frozen=True, tag=True):
 
 
 class RerunWish(_Event, frozen=True, tag=True):
-    """A person runs a job or a workflow again; `entry` is what the workflow is from then on."""
+    """A person runs a job or a workflow again; `entry` is what the workflow is from then on.
+
+    The steps `anew` and those behind them run in any case, those of `skip` do not.
+    """
 
     name: str
     entry: FlowEntry | None = None
+    anew: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+
+
+class SkipWish(_Event, frozen=True, tag=True):
+    """A person has a step of a workflow left out."""
+
+    name: str
+    step: str
 
 
 class AnswerWish(_Event, frozen=True, tag=True):
@@ -152,7 +164,7 @@ class ClockStep(_Event, frozen=True, tag=True):
 Event = (
     NodeFault | SpotNotice | NodesJoin | DevicesFail | DrainWish | JobWish | EndAgain | QueueWish | ControllerFault
     | ClockStep | ChangeWish | BookWish | UnbookWish | FlowEnters | RerunWish | StockChange
-    | SearchEnters | AnswerWish
+    | SearchEnters | AnswerWish | SkipWish
 )  # fmt: skip
 
 
@@ -197,6 +209,11 @@ def _resume(kind: str, at_us: int, value: object) -> Event:
         return _job_wish(kind, at_us, value)
     given = _map(kind, value, {"name": v.name, "step": v.name, "value": text_of}, ("name",))
     return AnswerWish(at_us, given["name"], given.get("step", ""), given.get("value", NULL))
+
+
+def _skip(kind: str, at_us: int, value: object) -> Event:
+    given = _map(kind, value, {"name": v.name, "step": v.name}, ("name", "step"))
+    return SkipWish(at_us, given["name"], given["step"])
 
 
 def _change(kind: str, at_us: int, value: object) -> Event:
@@ -258,7 +275,7 @@ _KINDS: dict[str, Callable[[str, int, object], Event]] = {
     "drain": _drain, "undrain": _drain, "cancel": _job_wish, "suspend": _job_wish, "resume": _resume,
     "hold": _job_wish, "release": _job_wish, "requeue": _job_wish, "change": _change, "book": _book, "unbook": _unbook,
     "redeliver_end": _end_again, "kill_controller": _hard, "kill_all": _hard, "start_controller": _start,
-    "wall_clock_step": _clock_step, "sold_out": _stock, "in_stock": _stock,
+    "skip": _skip, "wall_clock_step": _clock_step, "sold_out": _stock, "in_stock": _stock,
 }  # fmt: skip
 QUEUE_EVENT = "set_queue"
 RERUN = "rerun"
@@ -298,8 +315,10 @@ def _read(
     if kind == RERUN:
         if isinstance(value, str):
             return RerunWish(at_us, v.name(kind, value), rerun(value, {}))
-        given = _map(kind, value, {"name": v.name, "set": lambda _, words: words}, ("name", "set"))
-        return RerunWish(at_us, given["name"], rerun(given["name"], given["set"]))
+        readers = {"name": v.name, "set": lambda _, words: words, "from": v.names, "skip": v.names}
+        given = _map(kind, value, readers, ("name",))
+        entry = rerun(given["name"], given.get("set", {}))
+        return RerunWish(at_us, given["name"], entry, given.get("from", ()), given.get("skip", ()))
     if kind == QUEUE_EVENT:
         return QueueWish(at_us, set_queue(value))
     return _KINDS[kind](kind, at_us, value)

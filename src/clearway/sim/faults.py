@@ -24,6 +24,7 @@ from clearway.model.asks import (
     ResumeFlow,
     SetClock,
     SetQueue,
+    SkipStep,
     SubmitFlow,
     SubmitSearch,
     Suspend,
@@ -49,6 +50,7 @@ from clearway.sim.events import (
     QueueWish,
     RerunWish,
     SearchEnters,
+    SkipWish,
     SpotNotice,
     StockChange,
     UnbookWish,
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
     from clearway.sim.flow_play import FlowPlay
 
 
-_Wish = JobWish | ChangeWish | RerunWish | AnswerWish
+_Wish = JobWish | ChangeWish | RerunWish | AnswerWish | SkipWish
 
 
 class Script:
@@ -111,7 +113,7 @@ class Script:
                 self._play_machines(event, driver)
             case DrainWish(node=node, drained=drained):
                 driver.asks.append(Drain(node, drained))
-            case JobWish() | ChangeWish() | RerunWish() | AnswerWish():
+            case JobWish() | ChangeWish() | RerunWish() | AnswerWish() | SkipWish():
                 self._wish(event, driver)
             case BookWish() | UnbookWish() | QueueWish() | FlowEnters() | SearchEnters():
                 driver.asks.append(_of_all(event))
@@ -159,7 +161,7 @@ class Script:
 
     def _wish(self, event: _Wish, driver: Driver) -> None:
         """Ask what a person wants of a job or a workflow; who finds no controller tries again when one answers."""
-        name = event.name if isinstance(event, RerunWish | AnswerWish) else event.job
+        name = event.name if isinstance(event, RerunWish | AnswerWish | SkipWish) else event.job
         ask = self._of_flow(event, name) or self._of_job(event, name)
         if ask is not None:
             driver.asks.append(ask)
@@ -171,6 +173,7 @@ class Script:
                 ChangeWish: "change",
                 RerunWish: "rerun",
                 AnswerWish: "resume",
+                SkipWish: "skip",
             }
             driver.refused.append((driver.clock.now_us(), f"{kinds[type(event)]} {name}: no such job has entered"))
 
@@ -184,12 +187,15 @@ class Script:
         if isinstance(event, RerunWish):
             if event.entry is not None:
                 self.play_of.change(event.entry)
-            return RerunFlow(flow, event.entry.spec if event.entry else None)
+            spec = event.entry.spec if event.entry else None
+            return RerunFlow(flow, spec, anew=event.anew, skip=event.skip)
+        if isinstance(event, SkipWish):
+            return SkipStep(flow, event.step)
         return CancelFlow(flow) if isinstance(event, JobWish) and event.kind == "cancel" else None
 
     def _of_job(self, event: _Wish, name: str) -> Ask | None:
         job = self._jobs.get(name)
-        if job is None or isinstance(event, AnswerWish):
+        if job is None or isinstance(event, AnswerWish | SkipWish):
             return None
         return Rerun(job) if isinstance(event, RerunWish) else _wish(event, job)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from clearway.model.events import Started, Submitted
-from clearway.model.flow_events import FlowBegan, PartEntered, Ticked, TrialEntered
+from clearway.model.flow_events import FlowBegan, FlowRerun, PartEntered, Ticked, TrialEntered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,9 +44,11 @@ class FlowPlay:
             match record:
                 case Submitted(job=job, spec=spec):
                     self._names[job] = spec.name
-                case FlowBegan(flow=flow, spec=spec):
+                case FlowBegan(flow=flow, spec=spec, part=part):
                     self.flows[spec.name] = flow
-                    self._of[flow] = self._entries.get(spec.name) or self._entries[spec.name.partition("@")[0]]
+                    self._of[flow] = self._entry(spec.name) if part is None else self._of[part.flow].inner[part.step]
+                case FlowRerun(flow=flow, part=part) if part is not None:
+                    self._of[flow] = self._of[part.flow].inner[part.step]
                 case PartEntered():
                     self._part(record)
                 case Ticked(schedule=schedule, job=job, run=run) if job is not None:
@@ -61,6 +63,9 @@ class FlowPlay:
                     self._start(job)
                 case _:
                     pass
+
+    def _entry(self, name: str) -> FlowEntry:
+        return self._entries.get(name) or self._entries[name.partition("@")[0]]
 
     def _part(self, record: PartEntered) -> None:
         truth = self._of[record.flow].truths[record.step].of(record.item, record.turn, record.input)

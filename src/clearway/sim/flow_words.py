@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from clearway.flow.json_text import text_of
+from clearway.flow.reworded import reworded, steps_of
 from clearway.flow.words import read_flow
 from clearway.model import values as v
 from clearway.model.errors import InputError
-from clearway.model.flow import NULL, SKIPS_ITSELF, FlowSpec
+from clearway.model.flow import NULL, SKIPS_ITSELF, UNDO, FlowSpec
 from clearway.model.words import Word, named, read_words
 from clearway.sim.batch import NAME_RULE, RESERVED
 from clearway.sim.truth import TRUTH_WORDS, Truth, read_truth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 OUTCOMES = {"succeeded": 0, "failed": 1, "skipped": SKIPS_ITSELF}
 FROM = ("pass", "item")
@@ -72,12 +73,16 @@ class StepTruth(msgspec.Struct, frozen=True):
 
 
 class FlowEntry(msgspec.Struct, frozen=True, eq=False):
-    """One of the file's workflows. `submit_us` None: it runs only where a schedule or the like says so."""
+    """One of the file's workflows. `submit_us` None: it runs only where a schedule or the like says so.
+
+    `inner` are the workflows that are steps of it.
+    """
 
     spec: FlowSpec
     submit_us: int | None
     truths: dict[str, StepTruth]
     raw: dict[str, Any]
+    inner: dict[str, FlowEntry] = {}
 
 
 def read_entry(raw: object, defaults: Callable[[str], Mapping[str, object]], *, template: bool = False) -> FlowEntry:
@@ -89,7 +94,12 @@ def read_entry(raw: object, defaults: Callable[[str], Mapping[str, object]], *, 
         raise InputError("name", spec.name, NAME_RULE, "workflows")
     said = raw.get("submit")
     submit_us = None if said is None and template else v.duration("submit", said or 0)
-    return FlowEntry(spec, submit_us, {str(s["name"]): _truth(s) for s in steps_of(raw)}, raw)
+    truths = {str(s["name"]): _truth(s) for s in steps_of(raw)}
+    truths |= {f"{s['name']}{UNDO}": _truth(s["undo"]) for s in steps_of(raw) if "undo" in s}
+    inner = {
+        s["name"]: read_entry({"name": s["name"], **s["workflow"]}, defaults) for s in steps_of(raw) if "workflow" in s
+    }
+    return FlowEntry(spec, submit_us, truths, raw, inner)
 
 
 def _truth(raw: dict[str, Any]) -> StepTruth:
@@ -99,27 +109,6 @@ def _truth(raw: dict[str, Any]) -> StepTruth:
     return StepTruth(read_truth(raw), returns, given.get("outcomes", ()))
 
 
-def steps_of(form: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the maps of all steps inside a workflow or a form."""
-    chord = form.get("chord") or {}
-    inner = [*(form.get("steps") or ()), *(form.get("chain") or ()), *(form.get("group") or ())]
-    inner += [*(chord.get("group") or ()), chord.get("callback"), form.get("on_error")]
-    for one in inner:
-        if isinstance(one, dict):
-            if any(key in one for key in ("chain", "group", "chord")):
-                yield from steps_of(one)
-            else:
-                yield one
-
-
 def changed(entry: FlowEntry, words: object, defaults: Callable[[str], Mapping[str, object]], place: str) -> FlowEntry:
     """Return a workflow with other words for some of its steps: `{step: {word: value}}`."""
-    if not isinstance(words, dict):
-        raise InputError("set", words, "{step: {word: value}}", place)
-    raw: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(entry.raw))
-    steps = {step["name"]: step for step in steps_of(raw)}
-    for name, more in words.items():
-        if name not in steps or not isinstance(more, dict):
-            raise InputError("set", name, "a step of the workflow, and a map of its words", place)
-        steps[name].update(more)
-    return read_entry(raw, defaults)
+    return read_entry(reworded(entry.raw, words, place), defaults)

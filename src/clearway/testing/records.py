@@ -5,7 +5,7 @@ from __future__ import annotations
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
-from clearway.model.flow import Arg, Dimension, FlowSpec, ScheduleSpec, SearchSpec, StepSpec
+from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, SearchSpec, StepSpec
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
@@ -120,8 +120,18 @@ def every_record() -> list[ev.Record]:
         fe.FlowBegan(71, FlowId(3), FlowSpec("asks", (StepSpec("ask", pause="Go on?"),))),
         fe.StepAnswered(72, FlowId(3), "ask", "3", "her"),
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
+        fe.StepSkipped(74, FlowId(3), "ask", "her"),
+        fe.FlowBegan(75, FlowId(4), inner_flow(), PartOf(FlowId(3), "in", 2, 3)),
+        fe.FlowRerun(76, FlowId(4), 2, inner_flow(), PartOf(FlowId(3), "in"), ("a",), ("b",), "her"),
+        fe.ScheduleSet(77, ScheduleSpec("J", "@daily", job=full_job(), jitter_us=5)),
     ]
     return made
+
+
+def inner_flow() -> FlowSpec:
+    """Return a workflow with one inside, and something to be taken back."""
+    inner = FlowSpec("in", (StepSpec("x", full_job(), undo=full_job()),), input="3")
+    return FlowSpec("out", (StepSpec("in", flow=inner),), words='{"name":"out"}')
 
 
 def full_flow() -> FlowSpec:

@@ -28,6 +28,7 @@ class InstanceKept(msgspec.Struct, frozen=True, omit_defaults=True):
     run: int = 0
     good: bool = False
     job: JobId | None = None
+    flow: FlowId | None = None
     live: bool = False
     state: StepState | None = None
     result: str = NULL
@@ -41,6 +42,7 @@ class StepKept(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: Reason | None = None
     chosen: tuple[str, ...] | None = None
     unchosen: str = ""
+    skip: Reason | None = None
     input: str = NULL
     result: str = NULL
     succeeded: int = 0
@@ -69,11 +71,12 @@ class FlowKept(msgspec.Struct, frozen=True, omit_defaults=True):
     left: int = 0
     steps: tuple[StepKept, ...] = ()
     error: StepKept | None = None
+    undos: tuple[StepKept, ...] = ()
     todo: tuple[str, ...] = ()
 
 
 class FlowsKept(msgspec.Struct, frozen=True, omit_defaults=True):
-    """All workflows, and what each job is of them. `stirred`: those that the next turn looks at."""
+    """All workflows, what each job is of them, and each of those inside others. `stirred`: what is looked at next."""
 
     tracks: tuple[FlowKept, ...] = ()
     names: dict[str, FlowId] = {}
@@ -82,11 +85,12 @@ class FlowsKept(msgspec.Struct, frozen=True, omit_defaults=True):
     loose: tuple[JobId, ...] = ()
     over: tuple[FlowId, ...] = ()
     stirred: tuple[FlowId, ...] = ()
+    inner: tuple[tuple[FlowId, FlowId, str, int], ...] = ()
 
 
-_STEP = ("state", "reason", "chosen", "unchosen", "input", "result", "succeeded", "failed", "skipped", "next", "live",
-         "ended")  # fmt: skip
-_INSTANCE = ("turn", "run", "good", "job", "live", "state", "result")
+_STEP = ("state", "reason", "chosen", "unchosen", "skip", "input", "result", "succeeded", "failed", "skipped", "next",
+         "live", "ended")  # fmt: skip
+_INSTANCE = ("turn", "run", "good", "job", "flow", "live", "state", "result")
 _TRACK = ("run", "gate", "state", "reason", "stopping", "left")
 
 
@@ -101,6 +105,7 @@ def take_flows(flows: Flows) -> FlowsKept:
         loose,
         over,
         tuple(flows.stirred),
+        tuple((flow, *part) for flow, part in flows.inner.items()),
     )
 
 
@@ -113,6 +118,7 @@ def _track(track: FlowTrack) -> FlowKept:
         jobs=tuple(track.jobs),
         steps=tuple(_step(step) for step in track.steps.values()),
         error=None if track.error is None else _step(track.error),
+        undos=tuple(_step(undo) for undo in track.undos.values()),
         todo=tuple(track.todo),
     )
 
@@ -136,6 +142,7 @@ def restore_flows(flows: Flows, kept: FlowsKept) -> None:
     flows.tracks = {one.id: _track_again(one) for one in kept.tracks}
     flows.names, flows.next = dict(kept.names), kept.next
     flows.parts = {job: Part(flow, step, item) for job, flow, step, item in kept.parts}
+    flows.inner = {inner: Part(flow, step, item) for inner, flow, step, item in kept.inner}
     flows.stirred = dict.fromkeys(kept.stirred)
     flows.put_back(kept.loose, kept.over)
 
@@ -148,6 +155,8 @@ def _track_again(kept: FlowKept) -> FlowTrack:
         _step_again(track.steps[one.name], one)
     if kept.error is not None and track.error is not None:
         _step_again(track.error, kept.error)
+    for undo in kept.undos:
+        _step_again(track.undos[undo.name], undo)
     track.todo = dict.fromkeys(kept.todo)
     return track
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 OVER = frozenset({"succeeded", "failed", "cancelled", "refused", "skipped", "upstream_failed"})
 SURVIVORS_US = 10 * SECOND_US  # after lease and stop_time, the rest of a broken gang is gone this much later
+_ANEW = re.compile(r" \(\d+\)$")  # a later job of the same name; events name it without its number
 _FREE_FORM = frozenset({"needs", "input", "result"})  # below these, numbers are the user's
 
 
@@ -171,7 +173,7 @@ def why(w: World) -> Iterator[str]:
         if job["state"] in ("refused", "failed") and not w.said(name):
             yield f"{name} is {job['state']} and nothing says why"
         for a in job["attempts"]:
-            if not causes.get((name, a["number"])):
+            if not causes.get((_ANEW.sub("", name), a["number"])):
                 yield f"{name}#{a['number']} starts, and no event says why"
             if a["end"] not in (None, "succeeded") and not a.get("cause"):
                 yield f"{name}#{a['number']} ends {a['end']}, and nothing says why"

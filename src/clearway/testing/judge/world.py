@@ -14,7 +14,7 @@ from clearway.testing.judge.values import NEVER, Raw, amount, amounts, as_list, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_PIECE = re.compile(r"(\[\d+\]|@\d+)$")  # an instance W.s[0], or a pass W.s@2
+_PIECE = re.compile(r"(\[\d+\]|@\d+)(?=$|\.)|( \(\d+\))$")  # an instance W.s[0], a pass W.s@2, anew W.s (7)
 _TICK = re.compile(r"@\d+-[^.]*")  # the run of a schedule: S@2026-01-05T12:00:00Z
 DEFAULT_LEASE_S, DEFAULT_CALM_S = 30, 60
 
@@ -212,9 +212,12 @@ class World:
 
     def step(self, name: str) -> Raw | None:
         """Return the entry of a step W.s."""
-        flow, _, step = name.partition(".")
-        found: Raw | None = self.timeline.get("workflows", {}).get(flow, {}).get("steps", {}).get(step)
-        return found
+        flows, dots = self.timeline.get("workflows", {}), [i for i, letter in enumerate(name) if letter == "."]
+        for i in reversed(dots):  # a workflow inside another one has a name with dots, and so has what takes back
+            found: Raw | None = flows.get(name[:i], {}).get("steps", {}).get(name[i + 1 :])
+            if found is not None:
+                return found
+        return None
 
     def state(self, name: str) -> str | None:
         """Return the state of a workflow, search, step or job; None if there is none."""
@@ -258,14 +261,26 @@ def _asked(scenario: Raw) -> Iterator[tuple[str, Raw]]:
         for i in range(1 if count is None else count):
             submit = span(job.get("submit", 0)) + i * span(job.get("every", 0))
             yield (job["name"] if count is None else f"{job['name']}-{i + 1}"), {**job, "submit_us": submit}
-    flows = {w["name"]: [s for s in steps_of(w) if "name" in s] for w in scenario.get("workflows") or []}
-    for flow, steps in flows.items():
-        yield from ((f"{flow}.{s['name']}", _part(s, any_start="until" in s or "each" in s)) for s in steps)
+    flows = {w["name"]: w for w in scenario.get("workflows") or []}
+    for flow, words in flows.items():
+        yield from _asked_of(flow, words)
     for kind in ("schedules", "searches"):
         for x in scenario.get(kind) or []:
             yield x["name"], _part(x.get("job") or {}, any_start=True)
-            for s in flows.get(x.get("workflow"), []):
-                yield f"{x['name']}.{s['name']}", _part(s, any_start="until" in s or "each" in s)
+            yield from _asked_of(x["name"], flows.get(x.get("workflow"), {}))
+
+
+def _asked_of(flow: str, words: Raw) -> Iterator[tuple[str, Raw]]:
+    """Yield (name, words) of the jobs of a workflow, with those of workflows inside it and what takes steps back."""
+    for s in steps_of(words):
+        if "name" not in s:
+            continue
+        name = f"{flow}.{s['name']}"
+        yield name, _part(s, any_start="until" in s or "each" in s)
+        if "undo" in s:
+            yield f"{name}.undo", _part(s["undo"], any_start=True)
+        if "workflow" in s:
+            yield from _asked_of(name, s["workflow"])
 
 
 def _part(words: Raw, *, any_start: bool) -> Raw:
