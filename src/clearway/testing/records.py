@@ -121,8 +121,9 @@ def every_record() -> list[ev.Record]:
         fe.StepAnswered(72, FlowId(3), "ask", "3", "her"),
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
         fe.StepSkipped(74, FlowId(3), "ask", "her"),
-        fe.FlowBegan(75, FlowId(4), inner_flow(), PartOf(FlowId(3), "in", 2, 3)),
-        fe.FlowRerun(76, FlowId(4), 2, inner_flow(), PartOf(FlowId(3), "in"), ("a",), ("b",), "her"),
+        fe.FlowBegan(75, FlowId(4), inner_flow()),
+        fe.FlowBegan(75, FlowId(5), FlowSpec("in", (StepSpec("x", full_job()),)), PartOf(FlowId(4), "in", 2, 3)),
+        fe.FlowRerun(76, FlowId(5), 2, inner_flow(), PartOf(FlowId(4), "in"), ("x",), ("in",), "her"),
         fe.ScheduleSet(77, ScheduleSpec("J", "@daily", job=full_job(), jitter_us=5)),
     ]
     return made
