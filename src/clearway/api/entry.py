@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from clearway.api.admission import admit, defaults_for
 from clearway.api.code import check_code
 from clearway.model.errors import InputError, UnknownWordError
+from clearway.model.tracing import read_traceparent
 from clearway.model.words import JOB_WORDS, read_job
 
 if TYPE_CHECKING:
+    from fastapi import Request
+
     from clearway.api.desk import Desk
     from clearway.model.job import JobSpec
 
@@ -28,6 +33,12 @@ def read_jobs(desk: Desk, raw: object, *, to_run: bool = True) -> tuple[JobSpec,
     if not isinstance(jobs, list) or not jobs:
         raise InputError("jobs", jobs, "a list of one job or more")
     return tuple(_read_one(desk, i, words, to_run=to_run) for i, words in enumerate(jobs))
+
+
+def traced(request: Request, specs: tuple[JobSpec, ...]) -> tuple[JobSpec, ...]:
+    """Return jobs as parts of the trace of whoever submits them, where the request says which."""
+    traceparent = read_traceparent(request.headers.get("traceparent", ""))
+    return tuple(replace(spec, traceparent=traceparent) for spec in specs) if traceparent else specs
 
 
 def _read_one(desk: Desk, index: int, words: object, *, to_run: bool) -> JobSpec:

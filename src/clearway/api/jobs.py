@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheJob, answer
-from clearway.api.entry import read_jobs
+from clearway.api.entry import read_jobs, traced
 from clearway.api.moments import FACE
 from clearway.api.rows import job_row, plain, waits_for
 from clearway.api.story import events_of, story_of
@@ -41,7 +41,7 @@ router = APIRouter()
 async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter jobs, all or none."""
     raw = await read_json(request)
-    specs = await run_in_threadpool(read_jobs, desk, raw)
+    specs = traced(request, await run_in_threadpool(read_jobs, desk, raw))
     numbers: tuple[JobId, ...] = await desk.ask(Submit(specs))  # type: ignore[assignment]  # the answer to a Submit
     told = [
         {"id": n, "name": spec.name, "warnings": _warnings(desk, n)} for n, spec in zip(numbers, specs, strict=True)

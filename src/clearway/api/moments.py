@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
+from clearway.observe.moments import iso
 from clearway.observe.timeline import Face
 
-_FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def iso(us: int) -> str:
-    """Return microseconds since 1970 as a time with milliseconds."""
-    return (_FIRST_MOMENT + timedelta(microseconds=us)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+__all__ = ["FACE", "iso", "iso_or_none"]
 
 
 def iso_or_none(us: int | None) -> str | None:
@@ -28,7 +22,7 @@ class WallClock(Face):
 
     def moment(self, us: int) -> str:
         """Return a moment inside a sentence, in whole seconds."""
-        return (_FIRST_MOMENT + timedelta(microseconds=us)).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return iso(us, "seconds")
 
 
 FACE = WallClock()

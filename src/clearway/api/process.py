@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"another controller has {home}", file=sys.stderr)  # noqa: T201  its log is not ours to write
                 return EXIT_TAKEN
             settings = load_settings(home, given.options)
-            _write_log(home, settings.log_size)
+            _write_log(home, settings)
             return _run(settings, partial(load_settings, home, given.options))
     except (ClearwayError, OSError) as error:
         print(f"clearway: {error}", file=sys.stderr)  # noqa: T201  what whoever starts it shows
@@ -81,13 +81,20 @@ def _only_one(home: Path) -> Iterator[bool]:
         os.close(lock)
 
 
-def _write_log(home: Path, size: int) -> None:
-    handler = RotatingFileHandler(home / "controller.log", maxBytes=size, backupCount=OLD_LOGS, encoding="utf-8")
+def _write_log(home: Path, settings: Settings) -> None:
+    handler = RotatingFileHandler(
+        home / "controller.log", maxBytes=settings.log_size, backupCount=OLD_LOGS, encoding="utf-8"
+    )
     os.chmod(handler.baseFilename, 0o600)  # noqa: PTH101
     handlers: list[logging.Handler] = [handler]
     if not os.path.samestat(os.fstat(2), os.stat(handler.baseFilename)):  # noqa: PTH116
         handlers.append(logging.StreamHandler())  # in the foreground somebody reads along
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    if settings.log_format == "json":
+        from clearway.observe.log_lines import JsonLines  # noqa: PLC0415  few want it
+
+        for one in handlers:
+            one.setFormatter(JsonLines())
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
@@ -150,7 +157,7 @@ async def _serve(
 
     desk = Desk(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running, parts),
-        parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.metrics,
+        parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.watching.metrics,
     )  # fmt: skip
     token = read_token(settings.home / "token") if settings.listen else ""
     server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running))

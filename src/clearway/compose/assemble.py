@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from clearway.compose.stores import engine_home, lead, upkeep_of
+from clearway.compose.watching import watching_of
 from clearway.config.home import make_home
 from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
 from clearway.engines.local.engine import LocalEngine
@@ -20,8 +21,6 @@ from clearway.learn.optuna_sampler import OptunaSampler
 from clearway.loop.world import World
 from clearway.model.asks import SetLimit, SetPolicy, SetQueue
 from clearway.model.errors import InputError
-from clearway.observe.ears import Ears
-from clearway.observe.exposition import Metrics
 from clearway.observe.gauges import Gauges
 from clearway.policies.registry import policy_named, rules_for
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from clearway.compose.watching import Watching
     from clearway.config.settings import Settings
     from clearway.model.asks import Ask
     from clearway.model.events import TaskRef
@@ -47,8 +47,7 @@ class Assembled(NamedTuple):
     log_path: Callable[[TaskRef, str], Path]
     remember: Callable[[], None]
     """To be called once the controller has taken over: its settings are in the journal then."""
-    metrics: Metrics
-    ears: Ears
+    watching: Watching
 
     def again(self, settings: Settings) -> tuple[list[Ask], Callable[[], None]]:
         """Return what to ask so that other queues, limits and policy hold, and what to call when that is answered.
@@ -60,7 +59,7 @@ class Assembled(NamedTuple):
 
     def close(self) -> None:
         """Give journal and engine up, after the controller has ended. Tasks go on."""
-        self.ears.close()
+        self.watching.close()
         self.engine.close()
         self.journal.close()
 
@@ -73,23 +72,22 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         clock = _clock(journal)
         first, mark = _first_asks(settings, policy), _mark(settings, policy)
         known = journal.recall(SETTINGS) == mark
-        engine = _engine(settings, journal)
         board = Board(settings.kept_finished)
-        metrics = Metrics(board)
-        ears = Ears([metrics.meter])
+        watching = watching_of(settings, journal, board)
+        engine = _engine(settings, journal, watching.traces)
         controller = Controller(
             World(policy), clock, engine, journal, board=board, first=() if known else first,
-            upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=ears,
+            upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=watching.ears,
             wall_us=lambda: time.time_ns() // 1000,
         )  # fmt: skip
-        metrics.add(Gauges(controller, journal, ears, journal.term))
+        watching.metrics.add(Gauges(controller, journal, watching.ears, journal.term))
         journal.on_deposed = controller.stop
     except BaseException:
         journal.close()
         raise
     remember = partial(journal.remember, SETTINGS, mark)
     return Assembled(
-        controller, journal, engine, partial(log_path, engine_home(settings)), remember, metrics, ears,
+        controller, journal, engine, partial(log_path, engine_home(settings)), remember, watching,
     )  # fmt: skip
 
 
@@ -139,7 +137,7 @@ def _mark(settings: Settings, policy: PolicySpec) -> str:
     return hashlib.sha256(said).hexdigest()
 
 
-def _engine(settings: Settings, journal: SqlJournal) -> LocalEngine:
+def _engine(settings: Settings, journal: SqlJournal, traces: str) -> LocalEngine:
     if len(settings.fleet) > 1:
         raise InputError(
             "fleet", [node.name for node in settings.fleet], "one node: the engine `local` is this machine"
@@ -150,5 +148,5 @@ def _engine(settings: Settings, journal: SqlJournal) -> LocalEngine:
     machine = discover(home, settings.devices, given)
     return LocalEngine(
         home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices,
-        output_size=settings.output_size, lead=(journal.place, journal.term),
+        output_size=settings.output_size, lead=(journal.place, journal.term), traces=traces,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from clearway.config.telemetry import Telemetry, read_telemetry
 from clearway.config.tenants import Tenant, read_tenants
 from clearway.config.yaml_file import read_yaml
 from clearway.model import values as v
@@ -47,6 +48,8 @@ class Settings(msgspec.Struct, frozen=True):
     snapshot_every: int = 100_000
     retention_us: int | None = None
     tenants: tuple[Tenant, ...] = ()
+    telemetry: Telemetry | None = None
+    log_format: str = "text"
 
 
 class Setting(NamedTuple):
@@ -143,6 +146,10 @@ def _engine_home(field: str, value: object) -> Path:
     return found
 
 
+def _log_format(field: str, value: object) -> str:
+    return v.choice(field, value, ("text", "json"))
+
+
 def _snapshot_every(field: str, value: object) -> int:
     return v.count(field, value, 1000, 10**9)
 
@@ -212,6 +219,15 @@ SETTINGS: dict[str, Setting] = {
         "`why` and a replay reach",
     ),
     "log_size": Setting(_log_size, "size", "10MiB", "controller.log begins anew at this size; three old ones are kept"),
+    "log_format": Setting(
+        _log_format,
+        "`text` or `json`",
+        "text",
+        "`json`: one object a line, for programs; it also tells each move of a job, with job, attempt and cycle",
+    ),
+    "telemetry": Setting(
+        read_telemetry, "map", "not", "sends spans of each job's life to an OpenTelemetry collector: docs/traces.md"
+    ),
 }
 """Every word of clearway.yaml."""
 FIELDS = {"retention": "retention_us"}

@@ -97,6 +97,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `array`: it is an entry that stands for many; `index`: it is one of those. What only a workflow gives: `input` is
     the JSON text that it is handed, `skip_code` the exit code (0: none) by which it says that it had nothing to do.
+
+    `traceparent`: the span of whoever submitted it, as W3C Trace Context writes it.
     """
 
     name: str
@@ -136,6 +138,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     max_cost_micros: int | None = None
     array: Array | None = None
     index: int | None = None
+    traceparent: str = ""
 
     @property
     def estimate_us(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,8 @@ class Transport:
         said = {key: _said(value) for key, value in (query or {}).items() if value is not None}
         target = PREFIX + path + ("?" + urlencode(said, errors="surrogateescape") if said else "")
         kind = {"Content-Type": "application/json"} if body is not None else {}
+        if traceparent := os.environ.get("TRACEPARENT", ""):
+            kind["traceparent"] = traceparent.encode("ascii", "replace").decode()
         try:
             connection.request(method, target, body=body, headers={**self._headers, **kind})
         except (BrokenPipeError, ConnectionResetError):

@@ -52,11 +52,12 @@ class LocalEngine:
     go into CUDA_VISIBLE_DEVICES, by device number. A job that names no working directory runs in `workdir`
     (default: the user's home). A log that grows beyond `output_size` bytes is cut in the middle; 0 for no limit.
     `lead`: a journal, and the term by which it is led: a runner obeys no older term of the same journal than before.
+    `traces`: what the numbers of spans follow from, which tasks are told; "" where there are none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what it is told of this machine, part by part
         self, home: Path, node: NodeSpec, *, unhealthy: tuple[int, ...] = (), devices: tuple[str, ...] = (),
-        workdir: Path | None = None, output_size: int = 0, lead: tuple[str, int] = ("", 0),
+        workdir: Path | None = None, output_size: int = 0, lead: tuple[str, int] = ("", 0), traces: str = "",
     ) -> None:  # fmt: skip
         self.home = home.absolute()
         self._said = ""
@@ -64,7 +65,7 @@ class LocalEngine:
         self._node, self._devices = node, devices
         self._health = Health(lambda: unhealthy_of(devices), self.wake, unhealthy)
         self._told_unhealthy = unhealthy
-        self._output_size = output_size
+        self._output_size, self._traces = output_size, traces
         self._workdir = workdir if workdir is not None else Path.home()
         self._link = Link(self.home / paths.RUNNER, *lead)
         self._launches: dict[TaskRef, Message] = {}
@@ -177,7 +178,8 @@ class LocalEngine:
         """Return the order for an action, kept until the runner has answered it: another runner is told it again."""
         match action:
             case Launch():
-                order = orders.launch_order(action, self.home, self._workdir, self._devices, self._output_size)
+                parts = (self.home, self._workdir, self._devices, self._output_size, self._traces)
+                order = orders.launch_order(action, *parts)
                 self._launches[action.task] = order
             case Halt():
                 order = self._halts[action.task] = orders.halt_order(action)

@@ -9,6 +9,7 @@ from clearway.engines.local.handed import hand_over
 from clearway.engines.local.paths import checkpoint_path, code_path, key_of, log_path, work_path
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
+from clearway.model.tracing import task_header
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +23,15 @@ PORTS = 10_000
 _STRIDE = 7  # attempts of one job, and jobs that follow one another, do not meet
 
 
-def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[str], output_size: int = 0) -> Message:
+def launch_order(
+    launch: Launch, home: Path, workdir: Path, devices: Sequence[str], output_size: int = 0, traces: str = ""
+) -> Message:
     """Return the order to start a task.
 
     `workdir` is where a job runs that names none, and what a relative one is relative to. `devices` are the names of
     the devices for CUDA_VISIBLE_DEVICES, by number; where there is none the number itself. A log that grows beyond
-    `output_size` bytes is cut in the middle; 0 for no limit.
+    `output_size` bytes is cut in the middle; 0 for no limit. `traces`: what the numbers of spans follow from, "" where
+    there are none.
     """
     spec, demand = launch.spec, launch.spec.roles[launch.grant.role].demand
     kept = {
@@ -43,7 +47,9 @@ def launch_order(launch: Launch, home: Path, workdir: Path, devices: Sequence[st
         "code": str(code_path(home, spec.code)) if spec.code else "",
         "env": {
             "CLEARWAY_HOME": str(home),
+            **({"TRACEPARENT": spec.traceparent} if spec.traceparent else {}),
             **dict(spec.env),
+            **({"TRACEPARENT": task_header(traces, launch.task, spec.traceparent)} if traces else {}),
             **contract(launch, devices),
             **kept,
             **hand_over(launch, home),

@@ -1,0 +1,72 @@
+"""Who watches a controller, as its settings say: metrics always, spans and lines of the log where they are wanted."""
+
+from __future__ import annotations
+
+import secrets
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.model.errors import InputError
+from clearway.observe.ears import Ears
+from clearway.observe.exposition import Metrics
+from clearway.observe.moves import Moves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.config.settings import Settings
+    from clearway.control import Board
+    from clearway.model.ids import NodeId
+    from clearway.ports.observer import Observer
+    from clearway.store.sql import SqlJournal
+
+TRACES = "traces"
+SEED_BYTES = 16
+
+
+class Watching(NamedTuple):
+    """What watches: the ears that the loop speaks to, the metrics, and `traces`, which the engine is told too."""
+
+    ears: Ears
+    metrics: Metrics
+    traces: str
+    ends: tuple[Callable[[], None], ...]
+
+    def close(self) -> None:
+        """Pass on what was heard, and end. To be called after the loop has ended."""
+        self.ears.close()
+        for end in self.ends:
+            end()
+
+
+def watching_of(settings: Settings, journal: SqlJournal, board: Board) -> Watching:
+    """Make what watches. InputError: `telemetry` without its extra, or a file of a secret that cannot be read."""
+
+    def node_name(node: NodeId) -> str:
+        return board.node_names.get(node, f"node {node}")
+
+    metrics, traces = Metrics(board), ""
+    watchers: list[Observer] = [metrics.meter]
+    ends: list[Callable[[], None]] = []
+    if settings.telemetry is not None:
+        if find_spec("opentelemetry.exporter") is None or find_spec("opentelemetry.sdk") is None:
+            raise InputError("telemetry", settings.telemetry.endpoint, "needs: pip install 'clearway[telemetry]'")
+        from clearway.observe.spans import Spans
+        from clearway.observe.telemetry import Telemetry
+
+        traces = _seed(journal)
+        sent = Telemetry(settings.telemetry.endpoint, settings.telemetry.headers())
+        watchers.append(Spans(traces, journal, node_name, sent))
+        ends.append(sent.close)
+    if settings.log_format == "json":
+        watchers.append(Moves(node_name))
+    return Watching(Ears(watchers), metrics, traces, tuple(ends))
+
+
+def _seed(journal: SqlJournal) -> str:
+    """Return what numbers of traces follow from: made once for a journal, so that two homes never share a trace."""
+    known = journal.recall(TRACES)
+    if known is None:
+        known = secrets.token_hex(SEED_BYTES)
+        journal.remember(TRACES, known)
+    return known
