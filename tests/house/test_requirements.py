@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 OWN = {"clearway", *CODE_FOLDERS}
 PUBLISHED_SUITES = PACKAGE / "testing"
 """Suites that others run under pytest: who runs tests has it."""
-LEARNS = PACKAGE / "learn"
-"""Loaded only where its extra is installed."""
+APART = {PACKAGE / "learn": "search", PACKAGE / "observe" / "telemetry.py": "telemetry"}
+"""Loaded only where their extra is installed."""
 
 
 def asked_for(*extras: str) -> set[str]:
@@ -54,16 +54,17 @@ def missing(paths: Iterable[Path], asked: set[str]) -> list[str]:
 
 def test_the_package_asks_for_what_it_imports() -> None:
     paths = [p for p in python_files() if p.is_relative_to(PACKAGE)]
-    apart = (PUBLISHED_SUITES, LEARNS)
+    apart = (PUBLISHED_SUITES, *APART)
     assert missing([p for p in paths if not any(map(p.is_relative_to, apart))], asked_for()) == []
-    assert missing([p for p in paths if p.is_relative_to(LEARNS)], asked_for("search")) == []
+    for place, extra in APART.items():
+        assert missing([p for p in paths if p.is_relative_to(place)], asked_for(extra)) == []
     assert missing([p for p in paths if p.is_relative_to(PUBLISHED_SUITES)], asked_for("dev")) == []
 
 
 def test_so_do_examples_and_tests() -> None:
     paths = [p for p in python_files() if not p.is_relative_to(PACKAGE)]
     assert missing([p for p in paths if p.is_relative_to(ROOT / "examples")], asked_for("examples")) == []
-    assert missing(paths, asked_for("examples", "dev")) == []
+    assert missing(paths, asked_for("examples", "dev", *APART.values())) == []
 
 
 def test_nothing_is_asked_for_that_the_package_does_not_import() -> None:

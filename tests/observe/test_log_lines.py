@@ -36,12 +36,12 @@ def test_a_line_is_one_object_whatever_is_in_it() -> None:
 
 def test_an_error_is_told_whole() -> None:
     try:
-        raise ValueError("on purpose")
+        int("on purpose")
     except ValueError:
         record = logging.LogRecord("x", logging.ERROR, "f.py", 1, "it failed", (), sys.exc_info())
     told = json.loads(JsonLines().format(record))
     assert told["message"] == "it failed"
-    assert "ValueError: on purpose" in told["error"]
+    assert "ValueError: invalid literal for int() with base 10: 'on purpose'" in told["error"]
 
 
 def test_each_move_of_a_job_is_a_line_with_its_cycle_and_never_its_environment(
