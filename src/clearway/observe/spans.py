@@ -12,7 +12,7 @@ did is read from the journal when it ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
@@ -47,14 +47,6 @@ class Span(NamedTuple):
     link: tuple[str, str] | None = None
 
 
-class Export(Protocol):
-    """Takes spans that have ended. Does not wait."""
-
-    def __call__(self, span: Span) -> None:
-        """Take one."""
-        ...
-
-
 class _Attempt:
     def __init__(self, number: int, from_us: int, cycle: ev.Planned | None) -> None:
         self.number, self.from_us, self.cycle = number, from_us, cycle
@@ -76,8 +68,10 @@ class _Life:
 class Spans:
     """Turns records into spans. A watcher (`ports.Observer`) for the thread of `Ears`."""
 
-    def __init__(self, seed: str, journal: Journal, node_name: Callable[[NodeId], str], export: Export) -> None:
-        """`seed`: what the engine that hands numbers to processes has been told, too."""
+    def __init__(
+        self, seed: str, journal: Journal, node_name: Callable[[NodeId], str], export: Callable[[Span], None]
+    ) -> None:
+        """`seed`: what the engine that hands numbers to processes has been told, too. `export` takes what has ended."""
         self._seed, self._journal, self._node_name, self._to = seed, journal, node_name, export
         self._jobs: dict[JobId, _Life] = {}
         self._cycle: ev.Planned | None = None
