@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from clearway.sdk.checkpoint import checkpoint as checkpoint
+    from clearway.sdk.tasks.task import task as task
 
 __version__ = "0.1.0"
 
@@ -15,4 +16,8 @@ def __getattr__(name: str) -> object:
         from clearway.sdk.checkpoint import checkpoint  # noqa: PLC0415
 
         return checkpoint
+    if name == "task":
+        from clearway.sdk.tasks.task import task  # noqa: PLC0415
+
+        return task
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,6 +9,9 @@ from fastapi import FastAPI
 from clearway import __version__
 from clearway.api import (
     bookings,
+    call_files,
+    call_rows,
+    calls,
     code,
     config,
     events,
@@ -42,8 +45,8 @@ if TYPE_CHECKING:
 
 PREFIX = "/api/v1"
 ROOMS = (
-    machines, overview, timeline, waste, events, config, queues, bookings, code, flows, schedules, searches, jobs,
-    outlooks, verbs, logs,
+    machines, overview, timeline, waste, events, config, queues, bookings, call_files, calls, call_rows, code,
+    flows, schedules, searches, jobs, outlooks, verbs, logs,
 )  # fmt: skip
 
 

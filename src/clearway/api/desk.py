@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fastapi.dependencies.models import Dependant
 
+    from clearway.calls.service import CallService
     from clearway.config.settings import Settings
     from clearway.config.tenants import Tenant
     from clearway.control import Controller, JobRow
@@ -49,6 +50,7 @@ class Desk:
     serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for; `stop`
     ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
     ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads.
+    `calls` is the queue of small calls.
     """
 
     controller: Controller
@@ -64,10 +66,15 @@ class Desk:
     metrics: Metrics
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_force: InForce = field(init=False)
+    calls: CallService = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with what the settings say."""
         object.__setattr__(self, "in_force", InForce(self.settings.tenants))
+
+    def serve(self, calls: CallService) -> None:
+        """Have a queue of calls, which reads its words by this desk."""
+        object.__setattr__(self, "calls", calls)
 
     @property
     def board(self) -> Board:

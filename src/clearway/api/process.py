@@ -146,6 +146,7 @@ async def _serve(
 ) -> None:
     from clearway.api.access import read_token  # noqa: PLC0415
     from clearway.api.app import build_app  # noqa: PLC0415
+    from clearway.api.call_entry import call_service  # noqa: PLC0415
     from clearway.api.desk import Desk  # noqa: PLC0415
     from clearway.api.server import Server  # noqa: PLC0415
 
@@ -159,6 +160,7 @@ async def _serve(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running, parts),
         parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.watching.metrics,
     )  # fmt: skip
+    desk.serve(call_service(desk, parts))
     token = read_token(settings.home / "token") if settings.listen else ""
     server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running))
 
@@ -171,11 +173,13 @@ async def _serve(
     ended.stop = desk.stop
     if ended.failure is not None:
         end()
+    desk.calls.start()
     telling = asyncio.ensure_future(_keep_telling(settings.home, running))
     try:
         await server.serve(listeners)
     finally:
         telling.cancel()
+        desk.calls.stop()
         ended.stop = None
         (settings.home / "controller.json").unlink(missing_ok=True)
 

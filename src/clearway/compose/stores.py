@@ -7,23 +7,26 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
+from clearway.calls.tables import prepare
 from clearway.control import Upkeep
 from clearway.engines.local.paths import checkpoint_path, log_path, work_path
 from clearway.model.errors import ConflictError
 from clearway.model.events import TaskRef
 from clearway.store import SqliteJournal
+from clearway.store.beside import SqliteBeside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from clearway.calls.tables import Tables
     from clearway.config.settings import Settings
     from clearway.model.ids import JobId
     from clearway.store.postgres import Watch
     from clearway.store.sql import SqlJournal
 
 LOG = logging.getLogger("clearway.store")
-JOURNAL, SQLITE = "journal.db", "sqlite"
+JOURNAL, CALLS, SQLITE = "journal.db", "calls.db", "sqlite"
 LOOK_S = 0.5
 """So often a standby looks whether its leader is still there."""
 
@@ -71,6 +74,16 @@ def open_reader(settings: Settings, *, any_version: bool = False) -> SqlJournal:
     from clearway.store.postgres import PostgresJournal
 
     return PostgresJournal(settings.store, writes=False, any_version=any_version)
+
+
+def open_calls(settings: Settings, journal: SqlJournal) -> Tables:
+    """Open the tables of calls beside the journal: a file of their own, or tables in the journal's database."""
+    if settings.store != SQLITE:
+        prepare(journal)
+        return journal
+    tables = SqliteBeside(settings.home / CALLS, synchronous=settings.synchronous)
+    prepare(tables)
+    return tables
 
 
 def engine_home(settings: Settings) -> Path:

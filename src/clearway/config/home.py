@@ -3,6 +3,8 @@
 home/                 mode 0700, owned by the one user who may use it
 ├── clearway.yaml     settings (optional)
 ├── journal.db        the truth
+├── calls.db          calls of tasks
+├── values/           large values of calls
 ├── controller.json   who runs here; written when it is ready, removed when it stops
 ├── controller.lock   held by the controller for as long as it lives
 ├── launch.lock       held by whoever starts one, so that two shells start one

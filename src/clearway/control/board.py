@@ -19,7 +19,7 @@ from clearway.model.reasons import Code, because
 from clearway.model.states import State
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
     from clearway.model.events import Grant
@@ -68,6 +68,8 @@ class Board:
         self._finished: deque[JobId] = deque()
         self._kept = kept_finished
         self._waiters = Waiters()
+        self.on_attempt_over: Callable[[JobId, int], None] = _nothing
+        """Called, in the thread that folds, with each attempt of a job that is over, and at the job's end again."""
 
     # --- for readers ---------------------------------------------------------------------------
 
@@ -238,6 +240,7 @@ class Board:
                 self._put(replace(again, queue=record.spec.queue, priority=record.spec.priority))
             case ev.AttemptEnded():
                 self._books.free_all(record.job)
+                self.on_attempt_over(record.job, record.attempt)
             case ev.Requeued():
                 again = replace(row, state=State.PENDING, grants=(), ended_us=None, stopped_us=record.at_us)
                 self._put(replace(again, cls=None, reasons=(record.cause,)))
@@ -247,6 +250,7 @@ class Board:
                 over = replace(over, promised=(), exit_code=0 if well else row.exit_code)
                 self._books.free_all(record.job)
                 self._put(replace(over, cls=None, reasons=()))
+                self.on_attempt_over(record.job, row.attempt)
 
     def _put(self, row: JobRow) -> None:
         old = self.jobs.get(row.id)
@@ -300,3 +304,7 @@ class Board:
         self._books.forget(row.id)
         if self._newest.get(row.name) == row.id:
             del self._newest[row.name]
+
+
+def _nothing(_job: JobId, _attempt: int) -> None:
+    """Tell nobody."""

@@ -10,6 +10,10 @@ ClearwayError
 ├── EngineError           an engine could not do what it was told
 ├── StoreError            the journal could not be read or written
 │   └── DeposedError      another controller leads: this one may write nothing any more
+├── CallError             a call of a task did not succeed, and there is no exception of its own to raise
+│   ├── CallCancelledError  it was cancelled
+│   ├── CallTimedOutError   it took longer than its time limit
+│   └── WorkerLostError     its workers were lost, or none can be had
 └── ControllerError       the controller cannot be reached, or cannot be started
 """
 
@@ -94,6 +98,22 @@ class DeposedError(StoreError):
 
 class ControllerError(ClearwayError):
     """The controller cannot be reached or cannot be started."""
+
+
+class CallError(ClearwayError):
+    """A call of a task did not succeed. What it raised cannot be made here again: the message tells of it."""
+
+
+class CallCancelledError(CallError):
+    """A call was cancelled."""
+
+
+class CallTimedOutError(CallError):
+    """A call took longer than its time limit."""
+
+
+class WorkerLostError(CallError):
+    """The workers of a call were lost, or none can be had."""
 
 
 class _Shown(str):

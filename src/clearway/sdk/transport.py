@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -63,6 +64,10 @@ class Transport:
             connection.close()
         return json.loads(content) if content else None
 
+    def line(self) -> Line:
+        """Return a connection that stays open, for bytes that are not JSON."""
+        return Line(self._where, self._connect, {k: v for k, v in self._headers.items() if k != "Connection"})
+
     def stream(self, path: str, query: Mapping[str, object]) -> Iterator[bytes]:
         """Yield the answer in pieces as they come, however long that takes."""
         connection = self._connect(None)
@@ -100,6 +105,42 @@ class Transport:
 
     def _no_answer(self, error: Exception) -> ControllerError:
         return ControllerError(f"the controller at {self._where} does not answer: {str(error) or type(error).__name__}")
+
+
+class Line:
+    """One connection for request after request. One thread uses it; `cut` may be called from any."""
+
+    def __init__(
+        self, where: str, connect: Callable[[float | None], HTTPConnection], headers: Mapping[str, str]
+    ) -> None:
+        self._where = where
+        self._connection = connect(ANSWER_S)
+        self._headers = {**headers, "Content-Type": "application/msgpack"}
+
+    def call(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """Return the body of the answer. Raises ControllerError where there is none; the line is of no use then."""
+        try:
+            self._connection.request(method, PREFIX + path, body=body, headers=self._headers)
+            answer = self._connection.getresponse()
+            content = answer.read()
+        except (OSError, HTTPException) as error:
+            self._connection.close()
+            said = str(error) or type(error).__name__
+            raise ControllerError(f"the controller at {self._where} does not answer: {said}") from error
+        if answer.status >= 400:  # noqa: PLR2004  HTTP's own line between answers and errors
+            raise error_of(answer.status, content)
+        return content
+
+    def cut(self) -> None:
+        """Have the request that is under way fail."""
+        sock = self._connection.sock
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close it."""
+        self._connection.close()
 
 
 def unix(path: str) -> Transport:

@@ -1,0 +1,67 @@
+"""Routes of values that are too large for a row: files, named by whoever made them, read by nobody here."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse
+
+from clearway.api.desk import TheDesk, answer
+from clearway.model.errors import ConflictError, InputError, NotFoundError, StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clearway.api.desk import Desk
+
+FOLDER = "values"
+_NAME = re.compile("[0-9a-f]{32}")
+_PIECE = 2**20
+
+router = APIRouter()
+
+
+def value_path(desk: Desk, name: str) -> Path:
+    """Return the file of a value. InputError: no value is named so."""
+    if not _NAME.fullmatch(name):
+        raise InputError("name", name, "32 digits from 0 to f")
+    return desk.settings.home / FOLDER / name
+
+
+@router.get("/calls/files/{name}")
+def fetch(desk: TheDesk, name: str) -> Response:
+    """Send a value."""
+    path = value_path(desk, name)
+    if not path.is_file():
+        raise NotFoundError(f"there is no value {name} any more")
+    return FileResponse(path, media_type="application/octet-stream")
+
+
+@router.put("/calls/files/{name}")
+async def keep(desk: TheDesk, name: str, request: Request) -> Response:
+    """Keep a value. It is written as it comes, whatever its size, and never written over."""
+    path = value_path(desk, name)
+    fresh = path.with_suffix(f".{os.urandom(4).hex()}")
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with open(fresh, "xb", opener=_private) as file:  # noqa: ASYNC230  pieces of a local file take microseconds
+            async for piece in request.stream():
+                file.write(piece)
+            file.flush()
+            await run_in_threadpool(os.fsync, file.fileno())
+        os.link(fresh, path)
+    except FileExistsError:
+        raise ConflictError(f"there is a value {name} already") from None
+    except OSError as error:
+        raise StoreError(f"the value cannot be kept in {path.parent}: {error.strerror}") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+    return answer({"name": name, "size": path.stat().st_size})
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

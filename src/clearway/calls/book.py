@@ -1,0 +1,366 @@
+"""The tables of calls, changed. One thread writes; each change happens inside the transaction that it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from sqlalchemy import bindparam, delete, func, insert, select, update
+
+from clearway.calls import schema
+from clearway.calls.draft import PAGE, Draft, values_of
+from clearway.calls.ends import Ends
+from clearway.calls.pools import Pool
+from clearway.calls.states import Kind, State
+from clearway.calls.wire import Enter, Given, Recipe, Told, numbered
+from clearway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from sqlalchemy import Connection, Row
+
+    from clearway.calls.pools import Job
+    from clearway.calls.wire import Done, Problem
+    from clearway.calls.words import Rules
+
+_CALL = schema.call
+_C = schema.call.c
+_DONE = (
+    update(_CALL)
+    .where(_C.id == bindparam("b_id"))
+    .values(
+        state=bindparam("b_state"), ended_us=bindparam("b_ended"), took_us=bindparam("b_took"),
+        result=bindparam("b_result"), problem=bindparam("b_problem"),
+        log=bindparam("b_log"), worker=bindparam("b_worker"), value=None,
+    )
+)  # fmt: skip
+_LATER = (
+    update(_CALL)
+    .where(_C.id == bindparam("b_id"))
+    .values(
+        state=int(State.LATER), due_us=bindparam("b_due"), failures=bindparam("b_failures"),
+        problem=bindparam("b_problem"), log=bindparam("b_log"), worker=None,
+    )
+)  # fmt: skip
+_AT_ONCE = 500
+
+
+class Book:
+    """Nodes, recipes and pools. What it keeps in memory follows from the tables: `reload` reads it anew."""
+
+    def __init__(self, read_rules: Callable[[str], Rules]) -> None:
+        """Use `read_rules` to read the options of a task."""
+        self._read_rules = read_rules
+        self.pools: dict[int, Pool] = {}
+        self._by_words: dict[tuple[str, str | None], int] = {}
+        self._recipes: dict[int, Recipe] = {}
+        self._rules: dict[int, Rules] = {}
+        self._numbers: dict[str, int] = {}
+        self._pool_of: dict[int, int] = {}
+        self._next = 1
+        self.next_due_us: int | None = None
+        self.ended: list[int] = []
+        """Nodes that ended in this transaction."""
+
+    def reload(self, connection: Connection) -> None:
+        """Read anew what is kept in memory; workers that are known stay."""
+        jobs = {number: pool.jobs for number, pool in self.pools.items()}
+        self.pools, self._by_words, self._numbers, self._pool_of = {}, {}, {}, {}
+        for row in connection.execute(select(schema.pool)):
+            self.pools[row.id] = Pool(row.id, row.words, row.actor, jobs=jobs.get(row.id, {}))
+            self._by_words[row.words, row.actor] = row.id
+        for row in connection.execute(select(schema.recipe)):
+            self._numbers[row.said], self._pool_of[row.id] = row.id, row.pool
+            self._recipes[row.id] = msgspec.json.decode(row.said, type=Recipe)
+        self._next = (connection.scalar(select(func.max(_C.id))) or 0) + 1
+        self._count(connection)
+        self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(_C.state == int(State.LATER)))
+        self.ended = []
+
+    def _count(self, connection: Connection) -> None:
+        states = (int(State.PENDING), int(State.HELD))
+        found = (
+            select(_C.pool, _C.state, func.count())
+            .where(_C.kind == int(Kind.CALL), _C.state.in_(states))
+            .group_by(_C.pool, _C.state)
+        )
+        for number, state, count in connection.execute(found):
+            pool = self.pools[number]
+            if state == State.PENDING:
+                pool.pending = count
+            else:
+                pool.held = count
+        open_maps = select(_C.id, _C.pool, _C.total, _C.given).where(
+            _C.kind == int(Kind.MAP), _C.state == int(State.HELD), _C.given < _C.total
+        )
+        for row in connection.execute(open_maps.order_by(_C.id)):
+            self.pools[row.pool].maps.append(row.id)
+            self.pools[row.pool].left += row.total - row.given
+
+    # --- entering ------------------------------------------------------------------------------
+
+    def enter(self, connection: Connection, said: Enter, now_us: int) -> int:
+        """Enter calls; return the number of the first root. InputError: nothing is entered."""
+        first = connection.scalar(select(schema.entry.c.first).where(schema.entry.c.key == said.key))
+        if first is not None:
+            return int(first)
+        for recipe in said.recipes:
+            self._rules_of(recipe)
+        self._keep_functions(connection, said)
+        numbers = [self._number(connection, recipe) for recipe in said.recipes]
+        draft = self.draft(now_us)
+        first, self._next = self._next, self._next + len(said.roots)
+        for at, spec in enumerate(said.roots):
+            draft.root(numbered(spec, numbers), first + at)
+        self.settle(connection, draft)
+        connection.execute(insert(schema.entry).values(key=said.key, first=first, at_us=now_us))
+        return first
+
+    def draft(self, now_us: int) -> Draft:
+        """Return an empty draft of new nodes."""
+        return Draft(self._number_node, self._pool_of.__getitem__, now_us)
+
+    def settle(self, connection: Connection, draft: Draft) -> None:
+        """Write a draft, and what follows from nodes of it that are over at once."""
+        draft.write(connection)
+        for pool, count in draft.pending.items():
+            self.pools[pool].pending += count
+        for pool, node, total in draft.maps:
+            self.pools[pool].maps.append(node)
+            self.pools[pool].left += total
+        if over := draft.take_over():
+            Ends(self, connection, draft.now_us).take(over)
+
+    def _number_node(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _keep_functions(self, connection: Connection, said: Enter) -> None:
+        wanted = {recipe.function for recipe in said.recipes}
+        table = schema.function
+        there = set(connection.scalars(select(table.c.digest).where(table.c.digest.in_(wanted))))
+        for digest in sorted(wanted - there - set(said.functions)):
+            raise InputError("function", digest, "a function that was sent to this controller before")
+        for digest in sorted(wanted - there):
+            connection.execute(insert(table).values(digest=digest, body=said.functions[digest]))
+
+    def _rules_of(self, recipe: Recipe) -> Rules:
+        return self._read_rules(recipe.words)
+
+    def _number(self, connection: Connection, recipe: Recipe) -> int:
+        said = msgspec.json.encode(recipe).decode()
+        number = self._numbers.get(said)
+        if number is None:
+            number = len(self._numbers) + 1
+            pool = self._pool(connection, self._rules_of(recipe).pool, recipe.actor or None)
+            connection.execute(insert(schema.recipe).values(id=number, said=said, pool=pool))
+            self._numbers[said], self._pool_of[number], self._recipes[number] = number, pool, recipe
+        return number
+
+    def _pool(self, connection: Connection, words: str, actor: str | None) -> int:
+        number = self._by_words.get((words, actor))
+        if number is None:
+            number = len(self.pools) + 1
+            connection.execute(insert(schema.pool).values(id=number, words=words, actor=actor))
+            self.pools[number] = Pool(number, words, actor)
+            self._by_words[words, actor] = number
+        return number
+
+    # --- handing over --------------------------------------------------------------------------
+
+    def take(self, connection: Connection, pool: Pool, job: int, attempt: int, most: int, now_us: int) -> list[Given]:
+        """Hand up to `most` calls of a pool to a worker, the oldest first."""
+        if pool.pending < most and pool.left:
+            self._unfold(connection, pool, now_us)
+        if not pool.pending:
+            return []
+        rows = self._suspects_alone(connection.execute(_next_calls(pool.id, most)).all())
+        ids = [row.id for row in rows]
+        connection.execute(
+            update(_CALL)
+            .where(_C.id.in_(ids))
+            .values(
+                state=int(State.HELD), attempt=_C.attempt + 1, worker=job, worker_attempt=attempt, started_us=now_us
+            )
+        )
+        pool.pending -= len(rows)
+        pool.held += len(rows)
+        inputs = self._inputs(connection, rows)
+        return [Given(r.id, r.attempt + 1, r.recipe, r.value, *inputs.get(r.input, (None, 0))) for r in rows]
+
+    @staticmethod
+    def _suspects_alone(rows: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
+        """Of calls whose worker was lost each is handed over alone: one that ends its worker takes no other with it."""
+        for at, row in enumerate(rows):
+            if row.losses:
+                return rows[: max(at, 1)]
+        return rows
+
+    def _inputs(self, connection: Connection, rows: Sequence[Row[Any]]) -> dict[int | None, tuple[Any, int]]:
+        wanted = {row.input for row in rows if row.input is not None}
+        if not wanted:
+            return {}
+        found: dict[int | None, tuple[Any, int]] = {}
+        query = select(_C.id, _C.kind, _C.result).where(_C.id.in_(wanted))
+        for row in connection.execute(query):
+            alone = row.kind == Kind.CALL
+            found[row.id] = (row.result if alone else None, row.id)
+        return found
+
+    def _unfold(self, connection: Connection, pool: Pool, now_us: int) -> None:
+        """Make calls of the next items of the map whose turn it is."""
+        node = connection.execute(select(_CALL).where(_C.id == pool.maps[0])).one()._mapping  # noqa: SLF001
+        number = node["given"] // PAGE
+        here = (schema.page.c.node == node["id"]) & (schema.page.c.number == number)
+        values = values_of(connection.scalar(select(schema.page.c.body).where(here)) or b"\x90")
+        draft = self.draft(now_us)
+        draft.items(node, node["given"], values)
+        given = node["given"] + len(values)
+        connection.execute(update(_CALL).where(_C.id == node["id"]).values(given=given))
+        connection.execute(delete(schema.page).where(here))
+        pool.left -= len(values)
+        pool.maps.rotate(-1)  # maps take turns
+        if given >= node["total"]:
+            pool.maps.remove(node["id"])
+        self.settle(connection, draft)
+
+    def wake(self, connection: Connection, now_us: int) -> None:
+        """Let calls go on whose delay is over."""
+        if self.next_due_us is None or now_us < self.next_due_us:
+            return
+        due = (_C.state == int(State.LATER)) & (_C.due_us <= now_us)
+        for number, count in connection.execute(select(_C.pool, func.count()).where(due).group_by(_C.pool)):
+            self.pools[number].pending += count
+        connection.execute(update(_CALL).where(due).values(state=int(State.PENDING), due_us=None))
+        self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(_C.state == int(State.LATER)))
+
+    # --- taking back ---------------------------------------------------------------------------
+
+    def done(self, connection: Connection, job: int, attempt: int, done: Iterable[Done], now_us: int) -> list[Done]:
+        """Accept how calls ended, each once and of its newest attempt; return those accepted whose call is over."""
+        told = {one.call: one for one in done}
+        rows = connection.execute(select(_CALL).where(_C.id.in_(list(told)), *_held_by(job, attempt))).all()
+        ends, later, over = [], [], []
+        for row in rows:
+            one = told[row.id]
+            if row.attempt != one.attempt:
+                continue
+            pool = self.pools[row.pool]
+            pool.held -= 1
+            pool.took(one.took_us)
+            rules = self.rules(row.recipe)
+            if one.problem is not None and rules.retries(one.problem.types, row.failures + 1):
+                later.append(self._later(row, one, rules, now_us))
+            else:
+                ends.append(_end(row, one, now_us))
+                over.append((row.id, row.parent, row.position, State.FAILED if one.problem else State.SUCCEEDED))
+        if later:
+            connection.execute(_LATER, later)
+        if ends:
+            connection.execute(_DONE, ends)
+            Ends(self, connection, now_us).take(over)
+        return [told[number] for number, *_ in over]
+
+    def _later(self, row: Row[Any], one: Done, rules: Rules, now_us: int) -> dict[str, Any]:
+        due_us = now_us + rules.delay_us(row.failures + 1)
+        self.next_due_us = due_us if self.next_due_us is None else min(due_us, self.next_due_us)
+        return {
+            "b_id": row.id, "b_due": due_us, "b_failures": row.failures + 1,
+            "b_problem": msgspec.msgpack.encode(one.problem), "b_log": _log(row, one),
+        }  # fmt: skip
+
+    def back(self, connection: Connection, job: int, attempt: int, which: Iterable[tuple[int, int]]) -> None:
+        """Take back calls that a worker has not begun."""
+        told = dict(which)
+        self._return(connection, _C.id.in_(list(told)), job, attempt, lost=False)
+
+    def keep_only(self, connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> None:
+        """Take back what a worker was handed and never got."""
+        told = dict(holds)
+        self._return(connection, _C.id.not_in(list(told)), job, attempt, lost=False)
+
+    def lost(self, connection: Connection, job: int, upto: int) -> list[int]:
+        """Take back all that attempts of a worker up to `upto` had; return the calls that were lost once too often."""
+        gone = connection.execute(
+            select(_C.id, _C.recipe, _C.losses).where(
+                _C.worker == job, _C.worker_attempt <= upto, _C.state == int(State.HELD)
+            )
+        ).all()
+        spent = [row.id for row in gone if row.losses >= self.rules(row.recipe).max_losses]
+        where = (_C.worker == job) & (_C.worker_attempt <= upto)
+        self._return(connection, where & _C.id.not_in(spent), job, None, lost=True)
+        return spent
+
+    def _return(self, connection: Connection, where: Any, job: int, attempt: int | None, *, lost: bool) -> None:  # noqa: ANN401
+        held = (_C.state == int(State.HELD)) & (_C.worker == job) & where
+        if attempt is not None:
+            held &= _C.worker_attempt == attempt
+        for number, count in connection.execute(select(_C.pool, func.count()).where(held).group_by(_C.pool)).all():
+            self.pools[number].held -= count
+            self.pools[number].pending += count
+        values = {"state": int(State.PENDING), "worker": None, **({"losses": _C.losses + 1} if lost else {})}
+        connection.execute(update(_CALL).where(held).values(**values))
+
+    def fail(self, connection: Connection, where: Any, problem: Problem, now_us: int) -> None:  # noqa: ANN401
+        """End calls that are not over as failed, for a reason of ours."""
+        alive = (_C.kind == int(Kind.CALL)) & (_C.state < int(State.SUCCEEDED)) & where
+        rows = connection.execute(select(_C.id, _C.parent, _C.position, _C.pool, _C.state).where(alive)).all()
+        for row in rows:
+            self.pools[row.pool].pending -= row.state == State.PENDING
+            self.pools[row.pool].held -= row.state == State.HELD
+        told = msgspec.msgpack.encode(problem)
+        values = {"state": int(State.FAILED), "ended_us": now_us, "problem": told, "value": None}
+        connection.execute(update(_CALL).where(alive).values(**values))
+        Ends(self, connection, now_us).take([(r.id, r.parent, r.position, State.FAILED) for r in rows])
+
+    # --- for others ----------------------------------------------------------------------------
+
+    def rules(self, recipe: int) -> Rules:
+        """Return what holds for calls of a recipe."""
+        rules = self._rules.get(recipe)
+        if rules is None:
+            rules = self._rules[recipe] = self._read_rules(self._recipes[recipe].words)
+        return rules
+
+    def tell(self, connection: Connection, recipes: set[int], job: Job) -> tuple[dict[int, Told], dict[str, bytes]]:
+        """Return recipes and functions that a worker has not seen yet."""
+        fresh = {number: self._recipes[number] for number in sorted(recipes - job.told)}
+        if not fresh:
+            return {}, {}
+        job.told |= set(fresh)
+        table = schema.function
+        wanted = {recipe.function for recipe in fresh.values()}
+        rows = connection.execute(select(table).where(table.c.digest.in_(wanted)))
+        told = {n: Told(r.function, r.name, r.how, self.rules(n).limit_us) for n, r in fresh.items()}
+        return told, {row.digest: row.body for row in rows}
+
+    def name_of(self, recipe: int) -> str:
+        """Return the name of a recipe's function."""
+        return self._recipes[recipe].name
+
+
+def _next_calls(pool: int, most: int) -> Any:  # noqa: ANN401  SQLAlchemy's own type says nothing more
+    return (
+        select(_C.id, _C.recipe, _C.value, _C.input, _C.attempt, _C.losses)
+        .where(_C.pool == pool, _C.state == int(State.PENDING))
+        .order_by(_C.id)
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+
+
+def _held_by(job: int, attempt: int) -> tuple[Any, ...]:
+    return _C.state == int(State.HELD), _C.worker == job, _C.worker_attempt == attempt
+
+
+def _end(row: Row[Any], one: Done, now_us: int) -> dict[str, Any]:
+    return {
+        "b_id": row.id, "b_state": int(State.FAILED if one.problem else State.SUCCEEDED), "b_ended": now_us,
+        "b_took": one.took_us, "b_result": one.value, "b_log": _log(row, one), "b_worker": row.worker,
+        "b_problem": msgspec.msgpack.encode(one.problem) if one.problem else None,
+    }  # fmt: skip
+
+
+def _log(row: Row[Any], one: Done) -> str:
+    return f"{row.worker}.{row.worker_attempt}:" + ",".join(map(str, one.log))

@@ -1,0 +1,211 @@
+"""Leases of workers: ordinary jobs, asked for and given back as there is work."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, cast
+
+from sqlalchemy import delete, insert, select
+
+from clearway.calls import schema
+from clearway.calls.pools import Job
+from clearway.calls.wire import Problem
+from clearway.model.asks import Cancel, Submit
+from clearway.model.errors import ClearwayError
+from clearway.model.ids import JobId
+from clearway.model.states import State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from sqlalchemy import Connection
+
+    from clearway.calls.book import Book
+    from clearway.calls.pools import Pool
+    from clearway.control import Controller
+    from clearway.model.job import JobSpec
+
+LOG = logging.getLogger("clearway.calls")
+IDLE_US = 30_000_000
+"""A worker without work leaves after so long .."""
+WANTED_US = 200_000
+""".. and after so long where others wait for what it holds."""
+WHO = "the queue of calls"
+EARLY_ENDS = 5
+"""So many workers in a row may end before they took a call; then the calls fail that wait for them."""
+FIRST_PAUSE_US = 500_000
+LOOK_US = 1_000_000
+"""So often is looked whether others wait for what idle workers hold."""
+_WORKER = schema.worker
+
+
+class Leases:
+    """The jobs of workers. `put` has a change made in the next turn of the queue."""
+
+    def __init__(
+        self,
+        book: Book,
+        controller: Controller,
+        spec_of: Callable[[str, int, int], JobSpec],
+        put: Callable[[Callable[[Connection, int], object]], None],
+    ) -> None:
+        self._book, self._controller, self._spec_of, self._put = book, controller, spec_of, put
+        self._pool_of: dict[int, int] = {}
+        self._over: set[int] = set()
+        self._count = 0
+        self._looked_us, self._others = 0, False
+        self.next_us: int | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether there are workers."""
+        return bool(self._pool_of)
+
+    def has(self, job: int) -> bool:
+        """Whether a job is a worker's; from any thread."""
+        return job in self._pool_of
+
+    def job(self, job: int) -> Job | None:
+        """Return what is known of a worker."""
+        pool = self._pool_of.get(job)
+        return None if pool is None else self._book.pools[pool].jobs.get(job)
+
+    def restore(self, connection: Connection, now_us: int) -> None:
+        """Know the workers that an earlier controller had; what those had that are gone goes back."""
+        for row in connection.execute(select(_WORKER)).all():
+            self._add(row.job, row.pool)
+        for job in list(self._pool_of):
+            self._look_after(connection, job, now_us)
+
+    def heard(self, connection: Connection, pool: int, job: int, attempt: int, now_us: int) -> bool:
+        """Note that a process of a worker spoke. False: its job is over, or it is an older attempt of it."""
+        known = self.job(job)
+        if known is None:
+            row = self._controller.board.jobs.get(JobId(job))
+            if row is None or row.over or pool not in self._book.pools:
+                return False
+            known = self._add(job, pool)
+            self._write(connection, job, pool)
+        if attempt < known.attempt:
+            return False
+        if attempt > known.attempt:
+            self._lost(connection, job, attempt - 1, now_us)
+            known.attempt, known.told, known.idle_since_us = attempt, set(), None
+            self._book.pools[pool].early_ends = 0
+        return True
+
+    def attempt_over(self, connection: Connection, job: int, attempt: int, now_us: int) -> None:
+        """Take back what an attempt had that is over."""
+        self._lost(connection, job, attempt, now_us)
+        self._look_after(connection, job, now_us)
+
+    def _look_after(self, connection: Connection, job: int, now_us: int) -> None:
+        row = self._controller.board.jobs.get(JobId(job))
+        if job not in self._pool_of or (row is not None and not row.over):
+            return
+        pool = self._book.pools[self._pool_of.pop(job)]
+        known = pool.jobs.pop(job)
+        connection.execute(delete(_WORKER).where(_WORKER.c.job == job))
+        self._lost(connection, job, 2**31 - 1, now_us)
+        if not known.attempt and not known.leaving:
+            self._ended_early(connection, pool, job, now_us)
+
+    def _ended_early(self, connection: Connection, pool: Pool, job: int, now_us: int) -> None:
+        pool.early_ends += 1
+        pool.not_before_us = now_us + (FIRST_PAUSE_US << pool.early_ends)
+        if pool.early_ends >= EARLY_ENDS:
+            told = f"its workers end before they take a call; the last was job {job}: clearway logs --stderr {job}"
+            self._book.fail(connection, schema.call.c.pool == pool.id, Problem(["WorkerError"], told), now_us)
+            pool.early_ends = 0
+
+    def _lost(self, connection: Connection, job: int, upto: int, now_us: int) -> None:
+        spent = self._book.lost(connection, job, upto)
+        if spent:
+            told = "its worker was lost, as were all before it (max_losses)"
+            self._book.fail(connection, schema.call.c.id.in_(spent), Problem(["WorkerLostError"], told), now_us)
+
+    # --- how many ------------------------------------------------------------------------------
+
+    def size(self, now_us: int) -> None:
+        """Ask for workers where there is work for them, and have those leave that have none."""
+        self.next_us = None
+        for pool in self._book.pools.values():
+            if pool.backlog and now_us < pool.not_before_us:
+                self.next_us = min(self.next_us or pool.not_before_us, pool.not_before_us)
+            for _ in range(pool.more(now_us)):
+                self._ask(pool)
+            if not pool.backlog and pool.actor is None:
+                self._give_up(pool)
+        if any(job.idle_since_us is not None for pool in self._book.pools.values() for job in pool.jobs.values()):
+            self._let_go(now_us)
+
+    def _give_up(self, pool: Pool) -> None:
+        """Cancel leases that have no place yet and are not needed any more."""
+        for number, job in pool.jobs.items():
+            if not job.attempt and not job.leaving:
+                job.leaving = True
+                self._controller.ask(Cancel(JobId(number), WHO))
+
+    def _ask(self, pool: Pool) -> None:
+        pool.asked += 1
+        self._count += 1
+        try:
+            spec = self._spec_of(pool.words, pool.id, self._count)
+        except ClearwayError as error:
+            refused = error
+            self._put(lambda connection, now_us: self._refused(connection, pool, refused, now_us))
+            return
+        asked: Future[object] = self._controller.ask(Submit((spec,)))
+        asked.add_done_callback(lambda done: self._asked(pool, done))
+
+    def _asked(self, pool: Pool, done: Future[object]) -> None:
+        error = done.exception()
+        if isinstance(error, ClearwayError):
+            self._put(lambda connection, now_us: self._refused(connection, pool, error, now_us))
+            return
+        (job,) = cast("tuple[int, ...]", done.result())
+        self._put(lambda connection, now_us: self._granted(connection, pool.id, job, now_us))
+
+    def _granted(self, connection: Connection, pool: int, job: int, now_us: int) -> None:
+        self._book.pools[pool].asked -= 1
+        if job not in self._pool_of:
+            self._add(job, pool)
+            self._write(connection, job, pool)
+            self._look_after(connection, job, now_us)
+
+    def _refused(self, connection: Connection, pool: Pool, error: ClearwayError, now_us: int) -> None:
+        pool = self._book.pools[pool.id]
+        pool.asked -= 1
+        told = Problem(["WorkerError"], f"no worker can be had: {error}")
+        self._book.fail(connection, schema.call.c.pool == pool.id, told, now_us)
+
+    def _let_go(self, now_us: int) -> None:
+        if now_us >= self._looked_us + LOOK_US:
+            self._looked_us = now_us
+            rows = list(self._controller.board.jobs.values())
+            self._others = any(row.state is State.PENDING and row.held_by is None for row in rows)
+        patience_us = WANTED_US if self._others else IDLE_US
+        for pool in self._book.pools.values():
+            for job in pool.jobs.values():
+                since_us = job.idle_since_us
+                if since_us is None or pool.backlog or job.leaving:
+                    continue
+                if now_us - since_us >= patience_us:
+                    job.leaving = True
+                    self._put(_nothing)
+                self.next_us = min(self.next_us or now_us + LOOK_US, max(now_us, self._looked_us) + LOOK_US)
+
+    @staticmethod
+    def _write(connection: Connection, job: int, pool: int) -> None:
+        connection.execute(delete(_WORKER).where(_WORKER.c.job == job))
+        connection.execute(insert(_WORKER).values(job=job, pool=pool))
+
+    def _add(self, job: int, pool: int) -> Job:
+        self._pool_of[job] = pool
+        known = self._book.pools[pool].jobs[job] = Job(pool)
+        return known
+
+
+def _nothing(_connection: Connection, _now_us: int) -> None:
+    """Have a turn taken."""

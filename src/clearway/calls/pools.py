@@ -1,0 +1,86 @@
+"""What is known of each pool in memory: what waits, who works, and how many workers it is worth."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+MOST_WORKERS = 256
+"""Of one pool; more would not be fed by one controller."""
+MOST_WAITING = 2
+"""So many workers of a pool may wait for a place at once: when one starts the next is asked for."""
+WORTH_US = 500_000
+"""A worker is worth having for so much work."""
+FIRST_GUESS_US = 100_000
+"""How long a call is expected to take of which nothing is known."""
+SHARE_US = 50_000
+"""A worker is handed so much work at once: more would wait there while others are idle."""
+MOST_IN_HAND = 512
+SMOOTH = 8
+
+
+@dataclass
+class Job:
+    """A lease of a worker: a job. `attempt`: that of the process that spoke last, 0 before one did."""
+
+    pool: int
+    attempt: int = 0
+    told: set[int] = field(default_factory=set)
+    """Recipes that the process knows."""
+    stop: list[int] = field(default_factory=list)
+    held: int = 0
+    idle_since_us: int | None = None
+    leaving: bool = False
+
+
+@dataclass
+class Pool:
+    """Workers that are alike. `pending` calls can start now; `left` are items of maps of which no call is made yet."""
+
+    id: int
+    words: str
+    actor: str | None = None
+    pending: int = 0
+    left: int = 0
+    held: int = 0
+    maps: deque[int] = field(default_factory=deque)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    asked: int = 0
+    mean_us: int = FIRST_GUESS_US
+    early_ends: int = 0
+    """So many workers in a row ended before they took a call."""
+    not_before_us: int = 0
+
+    @property
+    def backlog(self) -> int:
+        """How many calls could start, if there were workers."""
+        return self.pending + self.left
+
+    @property
+    def started(self) -> int:
+        """How many workers have spoken."""
+        return sum(job.attempt > 0 for job in self.jobs.values())
+
+    def took(self, us: int) -> None:
+        """Learn how long a call took."""
+        self.mean_us += (us - self.mean_us) // SMOOTH
+
+    def share(self, room: int) -> int:
+        """How many calls a worker with so much room is handed now."""
+        if self.actor is not None:
+            return room
+        worth = max(1, SHARE_US // max(self.mean_us, 1))
+        even = -(-self.backlog // max(self.started, 1))
+        return max(1, min(room, worth, even, MOST_IN_HAND))
+
+    def more(self, now_us: int) -> int:
+        """How many workers are to be asked for now."""
+        there = len(self.jobs) + self.asked
+        if now_us < self.not_before_us:
+            return 0
+        if self.actor is not None:
+            return 0
+        waiting = there - self.started
+        work_us = (self.backlog + self.held) * self.mean_us
+        wanted = min(MOST_WORKERS, self.backlog + self.held, max(1, -(-work_us // WORTH_US)))
+        return max(0, min(wanted - there, MOST_WAITING - waiting)) if self.backlog else 0

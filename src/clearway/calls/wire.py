@@ -1,0 +1,234 @@
+"""What clients, workers and the controller say to each other about calls, as MessagePack.
+
+Arguments and results are values: bytes that only clients and workers understand. One that is kept in a file is the
+letter f and the file's name; no pickle begins so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from clearway.model.errors import InputError
+
+Value = bytes
+
+
+class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What calls of one function with the same options share.
+
+    `function` is the digest of its bytes; `how` says what a worker makes of a call's value: `call` (arguments), `each`
+    (the one argument), `star` (a list of arguments), `chunk` (a list of single arguments), `yields` (arguments of a
+    generator), `method` (of an actor). `words` is the JSON text of its options.
+    """
+
+    function: str
+    name: str
+    how: str = "call"
+    words: str = "{}"
+    actor: str = ""
+    """Where it belongs to an actor: the key that tells this actor from all others."""
+
+
+class CallSpec(msgspec.Struct, frozen=True, array_like=True, tag="c"):
+    """One call: the number of its recipe, and its value."""
+
+    recipe: int
+    value: Value
+
+
+class ChainSpec(msgspec.Struct, frozen=True, array_like=True, tag="s"):
+    """Parts one after the other; each is given the result of the one before it."""
+
+    steps: list[Spec]
+
+
+class GroupSpec(msgspec.Struct, frozen=True, array_like=True, tag="g"):
+    """Parts side by side."""
+
+    members: list[Spec]
+
+
+class MapSpec(msgspec.Struct, frozen=True, array_like=True, tag="m"):
+    """Calls of one recipe side by side, a value for each."""
+
+    recipe: int
+    items: list[Value]
+
+
+Spec = CallSpec | ChainSpec | GroupSpec | MapSpec
+
+
+class Enter(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Enter calls, all or none. `key`: sent twice it enters them once. `recipes` is what numbers in `roots` mean."""
+
+    key: str
+    recipes: list[Recipe]
+    roots: list[Spec]
+    functions: dict[str, bytes] = {}
+
+
+class Entered(msgspec.Struct, frozen=True):
+    """The number of the first root; the others follow it."""
+
+    first: int
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a call failed: the names of the exception's type and of those that it is made of, its text and traceback."""
+
+    types: list[str]
+    message: str
+    traceback: str = ""
+
+
+class Given(msgspec.Struct, frozen=True, array_like=True):
+    """A call in the hand of a worker. `input`: the value that goes before its own, `input_of`: the node it is of."""
+
+    call: int
+    attempt: int
+    recipe: int
+    value: Value
+    input: Value | None = None
+    input_of: int = 0
+
+
+class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A worker asks for up to `room` calls, and waits for them.
+
+    `serial` grows with each message of a worker: of what it says of its room the newest holds, whichever comes last.
+    `holds`: all it has, after a connection was lost.
+    """
+
+    pool: int
+    job: int
+    attempt: int
+    room: int
+    serial: int = 0
+    wait_ms: int = 0
+    holds: list[tuple[int, int]] | None = None
+
+
+class Told(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A recipe as a worker gets it: `limit_us` is how long a call may take."""
+
+    function: str
+    name: str
+    how: str
+    limit_us: int | None = None
+
+
+class Hand(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a worker is given: calls, recipes and functions it has not seen, calls to stop, whether to leave."""
+
+    calls: list[Given] = []
+    recipes: dict[int, Told] = {}
+    functions: dict[str, bytes] = {}
+    stop: list[int] = []
+    leave: bool = False
+
+
+class Done(msgspec.Struct, frozen=True, array_like=True):
+    """How an attempt of a call ended. `log`: from where to where it wrote to stdout, and to stderr."""
+
+    call: int
+    attempt: int
+    value: Value
+    problem: Problem | None = None
+    took_us: int = 0
+    log: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+class Report(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A worker says what is done, what it gives back unbegun, and how many calls more it has room for."""
+
+    pool: int
+    job: int
+    attempt: int
+    room: int = 0
+    serial: int = 0
+    done: list[Done] = []
+    back: list[tuple[int, int]] = []
+
+
+class Poll(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Ask which of these ranges of calls are over.
+
+    Answered once `least` of them are, or `linger_ms` after the first, at the latest after `wait_ms`.
+    """
+
+    ranges: list[tuple[int, int]]
+    wait_ms: int = 0
+    least: int = 1
+    linger_ms: int = 0
+
+
+class Over(msgspec.Struct, frozen=True, array_like=True):
+    """A node that is over: `state` succeeded, failed or cancelled; `parts` where its result is that of others."""
+
+    call: int
+    state: str
+    value: Value = b""
+    problem: Problem | None = None
+    parts: bool = False
+
+
+class Polled(msgspec.Struct, frozen=True):
+    """The nodes that are over."""
+
+    over: list[Over]
+
+
+class Member(msgspec.Struct, frozen=True, array_like=True):
+    """A member of a group, as a reader sees it."""
+
+    position: int
+    over: Over
+
+
+class Members(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Some members of a node from a position on, in order. `of`: the node that has them, `total` how many it has.
+
+    `single`: the result is that of `over` alone.
+    """
+
+    of: int
+    total: int = 0
+    members: list[Member] = []
+    single: Over | None = None
+
+
+def numbered(spec: Spec, numbers: list[int]) -> Spec:
+    """Return a spec with the controller's numbers of recipes in place of a client's."""
+    match spec:
+        case CallSpec(recipe, value):
+            return CallSpec(_number(recipe, numbers), value)
+        case MapSpec(recipe, items):
+            return MapSpec(_number(recipe, numbers), items)
+        case ChainSpec(steps):
+            return ChainSpec([numbered(step, numbers) for step in steps])
+        case GroupSpec(members):
+            return GroupSpec([numbered(member, numbers) for member in members])
+
+
+def _number(recipe: int, numbers: list[int]) -> int:
+    if not 0 <= recipe < len(numbers):
+        raise InputError("recipe", recipe, f"a number from 0 to {len(numbers) - 1}")
+    return numbers[recipe]
+
+
+FILE = b"f"
+
+
+def file_of(value: Value) -> str | None:
+    """Return the name of the file that a value is kept in, None where it is itself."""
+    return value[1:].decode() if value[:1] == FILE else None
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+def encode(message: Any) -> bytes:  # noqa: ANN401  any of the messages above
+    """Return a message as bytes."""
+    return _ENCODER.encode(message)

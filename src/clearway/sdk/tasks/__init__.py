@@ -1,0 +1,1 @@
+"""Functions as tasks: what `from clearway import task` brings."""

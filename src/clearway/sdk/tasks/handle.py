@@ -1,0 +1,206 @@
+"""A call that was made, as its maker holds it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from clearway.calls import wire
+from clearway.model.errors import CallCancelledError, CallError, CallTimedOutError, WorkerLostError
+from clearway.sdk.tasks.values import loads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from clearway.model.errors import ClearwayError
+    from clearway.sdk.tasks.session import Session
+
+PAGE = 1000
+_OURS = {"timed_out": CallTimedOutError, "WorkerLostError": WorkerLostError, "WorkerError": WorkerLostError}
+
+
+class RemoteTraceback(Exception):  # noqa: N818  it is the cause that Python shows above an error, and no error itself
+    """Where an exception was raised, in the process that ran the call."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+class Handle:
+    """A call, a chain or a group. It is entered within milliseconds; its methods wait for that."""
+
+    __slots__ = ("__weakref__", "_callbacks", "_failure", "_id", "_name", "_over", "_session", "forgotten")
+
+    def __init__(self, session: Session, name: str) -> None:
+        """Stand for what `session` enters."""
+        self._session, self._name = session, name
+        self._id = 0
+        self._failure: ClearwayError | None = None
+        self._over: wire.Over | None = None
+        self._callbacks: list[Callable[[], None]] = []
+        self.forgotten = False
+
+    def __repr__(self) -> str:
+        return f"<Handle {self._id or 'new'} {self._name}>"
+
+    @property
+    def id(self) -> int:
+        """Its number. Waits until it is entered, and raises what kept it from that."""
+        with self._session.over:
+            while not self._id and self._failure is None:
+                self._session.over.wait()
+        if self._failure is not None:
+            raise self._failure
+        return self._id
+
+    @property
+    def status(self) -> str:
+        """Where it stands: pending, running, succeeded, failed or cancelled."""
+        if self._over is not None:
+            return self._over.state
+        return str(self.row["state"])
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """What a list of calls shows of it now."""
+        found: dict[str, Any] = self._session.row(self.id)
+        return found
+
+    def why(self) -> dict[str, Any]:
+        """Return why it waits, or how it ended: `text` in a sentence, and the `reasons` of the worker it waits for."""
+        found: dict[str, Any] = self._session.row(self.id, part="/why")
+        return found
+
+    def eta(self) -> datetime | None:
+        """Return when it is expected to be over; None where that is not known, or where it is over."""
+        said = self.why()["expected_end"]
+        return None if said is None else datetime.fromisoformat(said)
+
+    def logs(self, stream: str = "stdout") -> bytes:
+        """Return what it wrote to stdout, or to stderr, in its last attempt that has ended."""
+        return self._session.raw(f"calls/{self.id}/logs?stream={stream}")
+
+    def done(self) -> bool:
+        """Whether it is over."""
+        return self._over is not None or self.status in {"succeeded", "failed", "cancelled"}
+
+    def get(self, timeout: float | None = None) -> Any:  # noqa: ANN401  whatever the task returns
+        """Return its result, or raise what it raised. TimeoutError: it is not over after `timeout` seconds."""
+        if self._over is None and self._failure is None:
+            self._wait(timeout)
+        return self._result()
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self._awaited().__await__()
+
+    def cancel(self) -> None:
+        """End it, with all that is part of it. One that is over stays as it is."""
+        self._session.cancel(self.id)
+
+    # --- inside --------------------------------------------------------------------------------
+
+    def _wait(self, timeout: float | None) -> None:
+        end = None if timeout is None else time.monotonic() + timeout
+        session = self._session
+        session.want(1)
+        try:
+            with session.over:
+                while self._over is None and self._failure is None:
+                    left = None if end is None else end - time.monotonic()
+                    if left is not None and left <= 0:
+                        raise TimeoutError(f"call {self._id} of {self._name} is not over after {timeout:g} s")
+                    session.over.wait(left)
+        finally:
+            session.want(-1)
+
+    async def _awaited(self) -> Any:  # noqa: ANN401
+        loop = asyncio.get_running_loop()
+        over = loop.create_future()
+
+        def note() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        def tell() -> None:
+            loop.call_soon_threadsafe(note)
+
+        with self._session.over:
+            waits = self._over is None and self._failure is None
+            if waits:
+                self._callbacks.append(tell)
+        if waits:
+            self._session.want(1)
+            try:
+                await over
+            finally:
+                self._session.want(-1)
+        if self._over is not None and (self._over.parts or wire.file_of(self._over.value)):
+            return await asyncio.to_thread(self._result)
+        return self._result()
+
+    def _entered(self, number: int, failure: ClearwayError | None) -> None:
+        self._id, self._failure = number, failure
+        if failure is not None:
+            self._tell()
+
+    def _ended(self, over: wire.Over) -> None:
+        self._over = over
+        self._tell()
+
+    def _tell(self) -> None:
+        for tell in self._callbacks:
+            tell()
+        self._callbacks.clear()
+
+    def _result(self) -> Any:  # noqa: ANN401
+        if self._failure is not None:
+            raise self._failure
+        over = self._over
+        if over is None:
+            raise CallError(f"call {self._id} of {self._name} is not over")
+        if over.state == "succeeded":
+            return parts_of(self._session, over) if over.parts else loads(content_of(self._session, over.value))
+        if over.state == "cancelled":
+            raise CallCancelledError(f"call {self._id} of {self._name} was cancelled")
+        if over.parts:
+            over = self._session.ask(f"calls/{over.call}/failure", wire.Over)
+        raise raised(self._session, over, self._name)
+
+
+def content_of(session: Session, value: wire.Value) -> bytes:
+    """Return the bytes of a value, also of one that is kept in a file."""
+    name = wire.file_of(value)
+    return value if name is None else session.fetch(name)
+
+
+def parts_of(session: Session, over: wire.Over) -> Any:  # noqa: ANN401
+    """Return the result of a node that is made of others: a list, or that of its last part."""
+    found: list[Any] = []
+    while True:
+        page = session.ask(f"calls/{over.call}/members?first={len(found)}&most={PAGE}", wire.Members)
+        if page.single is not None:
+            return loads(content_of(session, page.single.value))
+        for member in page.members:
+            one = member.over
+            found.append(parts_of(session, one) if one.parts else loads(content_of(session, one.value)))
+        if not page.members or len(found) >= page.total:
+            return found
+
+
+def raised(session: Session, over: wire.Over, name: str) -> BaseException:
+    """Return the exception with which a call failed, with where it was raised as its cause."""
+    problem = over.problem or wire.Problem(["CallError"], "it failed, and nothing says why")
+    if problem.types[0] in _OURS and not over.value:
+        return _OURS[problem.types[0]](f"call {over.call} of {name}: {problem.message}")
+    error: BaseException | None = None
+    if over.value:
+        try:
+            error = loads(content_of(session, over.value))
+        except Exception:  # noqa: BLE001  a class that is only there: its name and text are told instead
+            error = None
+    if not isinstance(error, BaseException):
+        error = CallError(f"call {over.call} of {name} raised {problem.types[0]}: {problem.message}")
+    error.__cause__ = RemoteTraceback(problem.traceback)
+    return error

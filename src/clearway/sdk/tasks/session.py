@@ -1,0 +1,308 @@
+"""What one program has to do with one controller: calls on their way there, and calls whose end it waits for.
+
+Calls leave in batches: all that were made while the batch before was on its way. Ends come in batches too. A connection
+that breaks is made again, and what was under way is sent once more: nothing is entered twice.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import secrets
+import threading
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from clearway.calls import wire
+from clearway.model.errors import ClearwayError, ControllerError, NotFoundError
+from clearway.sdk.tasks.reach import reach, where
+
+if TYPE_CHECKING:
+    from clearway.sdk.tasks.handle import Handle
+    from clearway.sdk.transport import Line
+
+MOST_UNSENT = 10_000
+"""So many calls may wait to be sent; then whoever makes more waits."""
+BATCH = 2_000
+BATCH_BYTES = 8 << 20
+MOST_POLLED = 10_000
+WAIT_MS = 30_000
+LINGER_MS = 15
+AGAIN_S = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""Pauses before a controller that does not answer is tried again; the last one repeats."""
+PATIENCE_S = 60.0
+"""So long is it tried again; then the calls that were to be sent fail."""
+
+
+class _Unsent:
+    __slots__ = ("handle", "recipes", "spec")
+
+    def __init__(self, spec: wire.Spec, recipes: list[wire.Recipe], handle: Handle) -> None:
+        self.spec, self.recipes, self.handle = spec, recipes, handle
+
+
+class Session:
+    """One controller, as this process sees it. `of` a handle: whoever made it."""
+
+    def __init__(self) -> None:
+        self.pid, self.where = os.getpid(), where()
+        self._key, self._count = secrets.token_hex(8), 0
+        self._unsent: deque[_Unsent] = deque()
+        self._sending = 0
+        self._room = threading.Condition()
+        self._functions: dict[str, bytes] = {}
+        self._known: set[str] = set()
+        self.over = threading.Condition()
+        self._pending: dict[int, weakref.ref[Handle]] = {}
+        self._wanted = 0
+        self._polled: set[int] = set()
+        self._poll_line: Line | None = None
+        self._sender = threading.Thread(target=self._send_for_ever, name="clearway-send", daemon=True)
+        self._poller: threading.Thread | None = None
+        self._line: Line | None = None
+        self._asking = threading.Lock()
+        atexit.register(self.flush)
+
+    # --- sending -------------------------------------------------------------------------------
+
+    def function(self, digest: str, body: bytes) -> None:
+        """Remember a function, to be sent with the first call of it."""
+        if digest not in self._known:
+            self._functions[digest] = body
+
+    def enter(self, spec: wire.Spec, recipes: list[wire.Recipe], handle: Handle) -> None:
+        """Send what a handle stands for, soon. Waits where too much is on its way."""
+        with self._room:
+            if not self._sender.is_alive():
+                self._sender.start()
+            while len(self._unsent) >= MOST_UNSENT:
+                self._room.wait()
+            self._unsent.append(_Unsent(spec, recipes, handle))
+            self._room.notify_all()
+
+    def flush(self) -> None:
+        """Wait until all calls are entered. Those that cannot be fail; their handles say why."""
+        with self._room:
+            while (self._unsent or self._sending) and self.pid == os.getpid():
+                self._room.wait(1.0)
+
+    def _send_for_ever(self) -> None:
+        while True:
+            with self._room:
+                while not self._unsent:
+                    self._room.wait()
+                some = [self._unsent.popleft() for _ in range(min(len(self._unsent), BATCH))]
+                self._sending = len(some)
+                self._room.notify_all()
+            self._send(some)
+            with self._room:
+                self._sending = 0
+                self._room.notify_all()
+
+    def _send(self, some: list[_Unsent]) -> None:
+        message, digests = self._message(some)
+        failure: ClearwayError | None = None
+        try:
+            entered = self._patiently(message)
+        except ClearwayError as error:
+            if len(some) > 1 and not isinstance(error, ControllerError):
+                for one in some:  # one of them is refused: the others are not
+                    self._send([one])
+                return
+            first, failure = 0, error
+        else:
+            first = entered.first
+            self._known |= digests
+        with self.over:
+            for at, one in enumerate(some):
+                one.handle._entered(first + at, failure)  # noqa: SLF001  a handle is this session's
+                if failure is None and not one.handle.forgotten:
+                    self._pending[first + at] = weakref.ref(one.handle)
+            self.over.notify_all()
+        self._nudge()
+
+    def _message(self, some: list[_Unsent]) -> tuple[bytes, set[str]]:
+        numbers: dict[wire.Recipe, int] = {}
+        roots = []
+        for one in some:
+            mine = [numbers.setdefault(recipe, len(numbers)) for recipe in one.recipes]
+            roots.append(wire.numbered(one.spec, mine))
+        digests = {recipe.function for recipe in numbers} - self._known
+        self._count += 1
+        said = wire.Enter(
+            f"{self._key}-{self._count}", list(numbers), roots, {digest: self._functions[digest] for digest in digests}
+        )
+        return wire.encode(said), digests
+
+    def _patiently(self, message: bytes) -> wire.Entered:
+        """Send a message until it is answered; sent twice it enters its calls once."""
+        end = time.monotonic() + PATIENCE_S
+        for pause_s in [*AGAIN_S, *[AGAIN_S[-1]] * round(PATIENCE_S)]:
+            try:
+                return msgspec.msgpack.decode(self._ask("POST", "calls", message), type=wire.Entered)
+            except ControllerError:
+                if time.monotonic() >= end:
+                    raise
+            time.sleep(pause_s)
+        return msgspec.msgpack.decode(self._ask("POST", "calls", message), type=wire.Entered)
+
+    # --- asking --------------------------------------------------------------------------------
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        with self._asking:
+            fresh = self._line is None
+            if self._line is None:
+                self._line = reach().line()
+            try:
+                return self._line.call(method, path, body)
+            except ControllerError:
+                self._line = None
+                if fresh:
+                    raise
+            self._line = reach().line()  # the one before may have been closed for lack of use
+            return self._line.call(method, path, body)
+
+    def keep(self, content: bytes) -> wire.Value:
+        """Keep a large value in a file of the controller, and return what stands for it."""
+        name = secrets.token_hex(16)
+        self._ask("PUT", f"calls/files/{name}", content)
+        return wire.FILE + name.encode()
+
+    def fetch(self, name: str) -> bytes:
+        """Return a value that is kept in a file."""
+        return self._ask("GET", f"calls/files/{name}")
+
+    def cancel(self, call: int) -> None:
+        """End a call with all that is part of it."""
+        self._ask("POST", f"calls/{call}/cancel")
+
+    def raw(self, path: str) -> bytes:
+        """Return an answer as it is."""
+        return self._ask("GET", path)
+
+    def row(self, call: int, *, part: str = "") -> Any:  # noqa: ANN401  JSON
+        """Return what the controller says of a call."""
+        return json.loads(self._ask("GET", f"calls/{call}{part}"))
+
+    def ask(self, path: str, kind: Any) -> Any:  # noqa: ANN401  any message
+        """Return an answer, read as a kind of message."""
+        content = self._ask("GET", path)
+        return msgspec.msgpack.decode(content, type=kind)
+
+    # --- waiting -------------------------------------------------------------------------------
+
+    def watch(self, handle: Handle) -> None:
+        """Learn of the end of a handle whose number is known from elsewhere."""
+        with self.over:
+            self._pending[handle.id] = weakref.ref(handle)
+
+    def want(self, by: int) -> None:
+        """Note that somebody waits for ends (1), or does no more (-1)."""
+        with self.over:
+            self._wanted += by
+            if self._poller is None:
+                self._poller = threading.Thread(target=self._poll_for_ever, name="clearway-poll", daemon=True)
+                self._poller.start()
+            self.over.notify_all()
+        self._nudge()
+
+    def _nudge(self) -> None:
+        """Have a poll that is under way begin anew where it does not ask for all that is pending."""
+        line = self._poll_line
+        if line is not None and self._wanted and len(self._polled) < MOST_POLLED:
+            with self.over:
+                missing = any(number not in self._polled for number in reversed(self._pending))
+            if missing:
+                line.cut()
+
+    def _poll_for_ever(self) -> None:
+        failures = 0
+        while True:
+            with self.over:
+                while not (self._wanted and self._pending):
+                    self.over.wait()
+                numbers = self._alive()
+            if not numbers:
+                continue
+            try:
+                self._poll(numbers)
+                failures = 0
+            except ControllerError:
+                time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)] if failures else 0)
+                failures += 1
+            except NotFoundError as error:
+                self._drop(numbers, error)
+
+    def _alive(self) -> list[int]:
+        for number in [n for n, ref in self._pending.items() if ref() is None]:
+            del self._pending[number]
+        return sorted(self._pending)[:MOST_POLLED]
+
+    def _poll(self, numbers: list[int]) -> None:
+        if self._poll_line is None:
+            self._poll_line = reach().line()
+        line, self._polled = self._poll_line, set(numbers)
+        many = max(1, len(numbers) // 4)
+        said = wire.Poll(_ranges(numbers), WAIT_MS, min(many, 500), LINGER_MS)
+        try:
+            answer = line.call("POST", "calls/poll", wire.encode(said))
+        except ControllerError:
+            self._poll_line = None
+            raise
+        finally:
+            self._polled = set()
+        self._take_in(msgspec.msgpack.decode(answer, type=wire.Polled).over)
+
+    def _take_in(self, over: list[wire.Over]) -> None:
+        with self.over:
+            for one in over:
+                ref = self._pending.pop(one.call, None)
+                handle = None if ref is None else ref()
+                if handle is not None:
+                    handle._ended(one)  # noqa: SLF001
+            self.over.notify_all()
+
+    def _drop(self, numbers: list[int], error: ClearwayError) -> None:
+        """Fail the handles of calls that the controller does not know, one by one."""
+        for number in numbers:
+            try:
+                self._poll([number])
+            except NotFoundError:
+                with self.over:
+                    ref = self._pending.pop(number, None)
+                    handle = None if ref is None else ref()
+                    if handle is not None:
+                        handle._entered(number, error)  # noqa: SLF001
+                    self.over.notify_all()
+
+
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    first = last = numbers[0]
+    for number in numbers[1:]:
+        if number != last + 1:
+            found.append((first, last))
+            first = number
+        last = number
+    found.append((first, last))
+    return found
+
+
+_here: list[Session] = []
+_making = threading.Lock()
+
+
+def session() -> Session:
+    """Return the session of this process with the controller that its environment names."""
+    found = _here[0] if _here else None
+    if found is None or found.pid != os.getpid() or found.where != where():
+        with _making:
+            if not _here or _here[0].pid != os.getpid() or _here[0].where != where():
+                _here[:] = [Session()]
+            found = _here[0]
+    return found

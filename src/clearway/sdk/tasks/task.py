@@ -1,0 +1,156 @@
+"""`@task`: a function whose calls may run elsewhere.
+
+from clearway import task
+
+@task(gpus=0.5, max_retries=2)
+def embed(text):
+    ...
+
+embed("here")                # a plain call, in this process
+embed.remote("there").get()  # on a worker that has half a GPU
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from clearway.calls.wire import Recipe, Value
+    from clearway.sdk.tasks.handle import Handle
+    from clearway.sdk.tasks.session import Session
+
+P = ParamSpec("P")
+R = TypeVar("R")
+WORKER = "clearway.sdk.worker"
+MOST_INLINE = 256 * 1024
+"""Larger values are kept in files."""
+
+
+class Task(Generic[P, R]):
+    """A function with options. They are words of a job: what a call needs, and how it is tried again."""
+
+    def __init__(self, function: Callable[P, R], words: dict[str, object]) -> None:
+        """Hold a function and its options."""
+        self.function, self.words = function, words
+        self._packed: tuple[str, bytes] | None = None
+        self._recipes: dict[str, Recipe] = {}
+        self._lock = threading.Lock()
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function here, as if it were no task."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {k: v for k, v in vars(self).items() if k not in {"_lock", "_packed", "_recipes"}}
+        return {**kept, "_packed": None, "_recipes": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """What it is called in lists and messages."""
+        return f"{self.function.__module__}.{self.function.__qualname__}"
+
+    def options(self, **words: object) -> Task[P, R]:
+        """Return the same task with other options; those that are not named stay."""
+        other = Task(self.function, {**self.words, **words})
+        other._packed = self._packed
+        return other
+
+    def remote(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
+        """Make a call that runs on a worker, and return at once."""
+        from clearway.calls.wire import CallSpec
+
+        return self._enter(lambda session: CallSpec(0, self._value(session, (args, kwargs))), "call")
+
+    delay = remote
+
+    def map(self, items: Iterable[object]) -> Handle:
+        """Make a call for each item. The result is the list of results, in order."""
+        return self._map(items, "each")
+
+    def starmap(self, items: Iterable[Sequence[object]]) -> Handle:
+        """Make a call for each item, which is a list of arguments."""
+        return self._map((list(item) for item in items), "star")
+
+    def _map(self, items: Iterable[object], how: str) -> Handle:
+        from clearway.calls.wire import MapSpec
+
+        return self._enter(lambda session: MapSpec(0, [self._value(session, item) for item in items]), how)
+
+    def _enter(self, spec_of: Callable[[Session], Any], how: str) -> Handle:
+        from clearway.sdk.tasks.handle import Handle
+        from clearway.sdk.tasks.session import session
+
+        here = session()
+        handle = Handle(here, self.name)
+        recipe = self.recipe(here, how)
+        here.enter(spec_of(here), [recipe], handle)
+        return handle
+
+    def _value(self, session: Session, value: object) -> Value:
+        from clearway.sdk.tasks.values import dumps
+
+        content = dumps(value)
+        return content if len(content) <= MOST_INLINE else session.keep(content)
+
+    def recipe(self, session: Session, how: str) -> Recipe:
+        """Return what all its calls share, and have the session know the function."""
+        from clearway.calls.wire import Recipe
+
+        digest, body = self._pack()
+        session.function(digest, body)
+        found = self._recipes.get(how)
+        if found is None:
+            found = self._recipes[how] = Recipe(digest, self.name, how, json.dumps(self._worker_words()))
+        return found
+
+    def _pack(self) -> tuple[str, bytes]:
+        from clearway.sdk.tasks.values import dumps
+
+        with self._lock:
+            if self._packed is None:
+                code = getattr(self.function, "__code__", None)
+                body = dumps((code.co_filename if code else "", self.function))  # it does not go with the function
+                self._packed = hashlib.sha256(body).hexdigest(), body
+            return self._packed
+
+    def _worker_words(self) -> dict[str, object]:
+        paths = [os.path.abspath(path) for path in sys.path if not _installed(path)]  # noqa: PTH100  texts
+        env = {"PYTHONPATH": os.pathsep.join(paths)}
+        given = self.words.get("env")
+        return {
+            "run": [sys.executable, "-m", WORKER],
+            "workdir": os.getcwd(),  # noqa: PTH109  a text, not a path
+            **self.words,
+            "env": {**env, **(given if isinstance(given, dict) else {})},
+        }
+
+
+def _installed(path: str) -> bool:
+    return path.startswith((sys.prefix, sys.base_prefix)) or path.endswith(".zip")
+
+
+@overload
+def task(function: Callable[P, R], /) -> Task[P, R]: ...
+@overload
+def task(**words: object) -> Callable[[Callable[P, R]], Task[P, R]]: ...
+def task(function: Callable[P, R] | None = None, /, **words: object) -> Any:
+    """Make a function a task; with or without options: `@task`, `@task(gpus=1)`."""
+    if function is None:
+        return lambda wrapped: Task(wrapped, words)
+    return Task(function, words)

@@ -1,0 +1,133 @@
+"""Running one call: its function is made from bytes here, and nowhere else but in its maker's program."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import sys
+import threading
+import time
+import traceback
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from clearway.calls import wire
+from clearway.sdk.tasks.handle import parts_of
+from clearway.sdk.tasks.session import session
+from clearway.sdk.tasks.task import MOST_INLINE, Task
+from clearway.sdk.tasks.values import dumps, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MAIN = threading.main_thread()
+
+
+class Runs:
+    """What this process knows of recipes and functions, and how it runs a call of them."""
+
+    def __init__(self) -> None:
+        self._recipes: dict[int, wire.Told] = {}
+        self._bodies: dict[str, bytes] = {}
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def learn(self, hand: wire.Hand) -> None:
+        """Take in recipes and functions that are new."""
+        self._recipes.update(hand.recipes)
+        self._bodies.update(hand.functions)
+
+    def limit_s(self, given: wire.Given) -> float | None:
+        """How long a call may take."""
+        limit_us = self._recipes[given.recipe].limit_us
+        return None if limit_us is None else limit_us / 1e6
+
+    def run(self, given: wire.Given) -> wire.Done:
+        """Run a call, whatever it does, and return how it ended."""
+        recipe, from_ = self._recipes[given.recipe], _written()
+        began = time.perf_counter_ns()
+        try:
+            result = self._call(recipe, given)
+            value, problem = _kept(dumps(result)), None
+        except BaseException as error:  # noqa: BLE001  also SystemExit: a call ends, not its worker
+            value, problem = _told(error)
+        took_us = (time.perf_counter_ns() - began) // 1000
+        upto = _written()
+        return wire.Done(given.call, given.attempt, value, problem, took_us, (from_[0], upto[0], from_[1], upto[1]))
+
+    def stack(self) -> str:
+        """Return where the main thread is."""
+        frame = sys._current_frames().get(_MAIN.ident or 0)  # noqa: SLF001  its documented name
+        return "".join(traceback.format_stack(frame)) if frame is not None else ""
+
+    def _call(self, recipe: wire.Told, given: wire.Given) -> Any:  # noqa: ANN401
+        function = self._function(recipe.function)
+        value = loads(_content(given.value))
+        first = self._input(given)
+        if recipe.how == "call":
+            args, kwargs = value
+            return self._finish(function(*first, *args, **kwargs))
+        if recipe.how == "each":
+            return self._finish(function(*first, value))
+        if recipe.how == "star":
+            return self._finish(function(*first, *value))
+        return [self._finish(function(*first, item)) for item in value]
+
+    def _input(self, given: wire.Given) -> tuple[Any, ...]:
+        if given.input is not None:
+            return (loads(_content(given.input)),)
+        if given.input_of:
+            return (parts_of(session(), wire.Over(given.input_of, "succeeded", parts=True)),)
+        return ()
+
+    def _function(self, digest: str) -> Callable[..., Any]:
+        found = self._functions.get(digest)
+        if found is None:
+            file, made = loads(self._bodies[digest])
+            found = self._functions[digest] = made.function if isinstance(made, Task) else made
+            if isinstance(found, FunctionType):
+                found.__code__ = _in_file(found.__code__, file)
+        return found
+
+    def _finish(self, result: Any) -> Any:  # noqa: ANN401
+        if not inspect.iscoroutine(result):
+            return result
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+        return self._loop.run_until_complete(result)
+
+
+def _in_file(code: CodeType, file: str) -> CodeType:
+    """Return code that says in tracebacks which file it is from."""
+    parts = tuple(_in_file(part, file) if isinstance(part, CodeType) else part for part in code.co_consts)
+    return code.replace(co_filename=file, co_consts=parts) if file else code
+
+
+def _content(value: wire.Value) -> bytes:
+    name = wire.file_of(value)
+    return value if name is None else session().fetch(name)
+
+
+def _kept(content: bytes) -> wire.Value:
+    return content if len(content) <= MOST_INLINE else session().keep(content)
+
+
+def _told(error: BaseException) -> tuple[wire.Value, wire.Problem]:
+    types = [kind.__name__ for kind in type(error).__mro__ if kind is not object]
+    frames = error.__traceback__
+    while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
+        frames = frames.tb_next  # ours: they say nothing about the call
+    text = "".join(traceback.format_exception(type(error), error, frames))
+    try:
+        value = dumps(error.with_traceback(None))
+    except Exception:  # noqa: BLE001  it holds what cannot be sent: its text is
+        value = b""
+    return value if len(value) <= MOST_INLINE else b"", wire.Problem(types, str(error), text)
+
+
+def _written() -> tuple[int, int]:
+    """Return how much this process has written to stdout and stderr."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return os.fstat(1).st_size, os.fstat(2).st_size

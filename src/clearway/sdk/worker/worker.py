@@ -1,0 +1,247 @@
+"""A worker: pulls calls, runs one after the other, and says how they ended.
+
+Three threads share a hand of calls: the main one runs them, one asks for more, one reports. What is done is reported in
+batches, at the latest some milliseconds after it was done; calls behind one that takes long are given back.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from clearway.calls import wire
+from clearway.model.errors import ClearwayError, ControllerError
+from clearway.sdk.tasks.reach import POOL, reach
+from clearway.sdk.worker.running import Runs
+from clearway.sdk.worker.stale import Stale
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+ROOM = 512
+LINGER_S = 0.01
+"""So long results may wait for others to go with them, while there is more to do."""
+LONG_S = 0.2
+"""A call that takes longer than this keeps no others waiting behind it."""
+WAIT_MS = 25_000
+AGAIN_S = (0.05, 0.1, 0.25, 0.5, 1.0)
+ENOUGH_S = 3.0
+"""So long a worker that has to go tries to say so."""
+
+
+class Worker:
+    """One worker process."""
+
+    def __init__(self) -> None:
+        env = os.environ
+        self._pool, self._job, self._attempt = int(env[POOL]), int(env["CLEARWAY_JOB"]), int(env["CLEARWAY_ATTEMPT"])
+        self._home = env.get("CLEARWAY_HOME", "")
+        self._change = threading.Condition()
+        self._hand: deque[wire.Given] = deque()
+        self._done: list[wire.Done] = []
+        self._done_since = 0.0
+        self._back: list[tuple[int, int]] = []
+        self._current: wire.Given | None = None
+        self._began = 0.0
+        self._unreported: list[tuple[int, int]] = []
+        self._leaving, self._asleep, self._serial = False, False, 0
+        self._runs = Runs()
+        self._stale = Stale()
+
+    def work(self) -> int:
+        """Work until told to leave."""
+        signal.signal(signal.SIGTERM, self._asked_to_stop)
+        threading.Thread(target=self._listen, name="listen", daemon=True).start()
+        speaker = threading.Thread(target=self._speak, name="speak", daemon=True)
+        speaker.start()
+        while (given := self._next()) is not None:
+            self._run(given)
+        speaker.join()
+        return 0
+
+    def _asked_to_stop(self, _number: int, _frame: FrameType | None) -> None:
+        threading.Thread(target=self._leave, daemon=True).start()  # the main thread may hold the lock right now
+
+    def _leave(self) -> None:
+        with self._change:
+            self._give_back()
+            self._leaving = True
+            self._change.notify_all()
+
+    # --- the main thread -----------------------------------------------------------------------
+
+    def _next(self) -> wire.Given | None:
+        with self._change:
+            while not self._hand:
+                if self._leaving:
+                    return None
+                self._change.wait()
+            self._current, self._began = self._hand.popleft(), time.monotonic()
+            if self._asleep:
+                self._change.notify_all()
+            return self._current
+
+    def _run(self, given: wire.Given) -> None:
+        done = self._runs.run(given)
+        with self._change:
+            self._current = None
+            if not self._done:
+                self._done_since = time.monotonic()
+            self._done.append(done)
+            if not self._hand or len(self._done) == 1:
+                self._change.notify_all()
+
+    # --- asking for calls ----------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        failures, line = 0, None
+        while not self._leaving:
+            try:
+                if line is None:
+                    line = reach(start=False).line()
+                    said = self._turn(holds=True)
+                else:
+                    said = self._turn(holds=False)
+                hand = msgspec.msgpack.decode(line.call("POST", "calls/turn", wire.encode(said)), type=wire.Hand)
+                failures = 0
+            except ControllerError:
+                line = None
+                if self._home and not os.path.isdir(self._home):  # noqa: PTH112  pathlib costs memory
+                    os._exit(0)  # its controller's home was removed: nobody will ever ask for what it has
+                time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                failures += 1
+            except ClearwayError as error:
+                sys.stderr.write(f"clearway: {error}\n")
+                time.sleep(AGAIN_S[-1])
+            else:
+                self._take(hand)
+
+    def _turn(self, *, holds: bool) -> wire.Turn:
+        with self._change:
+            held = [(given.call, given.attempt) for given in self._hand] if holds else None
+            if held is not None:
+                held += [(done.call, done.attempt) for done in self._done] + self._unreported
+                held += [(self._current.call, self._current.attempt)] if self._current else []
+            self._serial += 1
+            return wire.Turn(self._pool, self._job, self._attempt, self._room(), self._serial, WAIT_MS, held)
+
+    def _room(self) -> int:
+        busy = self._current is not None and time.monotonic() - self._began > LONG_S
+        return 0 if self._hand or self._leaving or busy else ROOM
+
+    def _take(self, hand: wire.Hand) -> None:
+        self._runs.learn(hand)
+        with self._change:
+            if hand.calls and (self._leaving or self._stale.found()):
+                self._back += [(given.call, given.attempt) for given in hand.calls]
+                self._leaving = True
+            else:
+                self._hand.extend(hand.calls)
+            if hand.stop:
+                self._stop(set(hand.stop))
+            if hand.leave:
+                self._give_back()
+                self._leaving = True
+            self._change.notify_all()
+
+    def _stop(self, calls: set[int]) -> None:
+        """Drop calls that were cancelled. One that runs can only be ended with its process."""
+        self._hand = deque(given for given in self._hand if given.call not in calls)
+        if self._current is not None and self._current.call in calls:
+            self._give_back()
+            self._end_here()
+
+    def _give_back(self) -> None:
+        self._back += [(given.call, given.attempt) for given in self._hand]
+        self._hand.clear()
+
+    def _end_here(self) -> None:
+        """End this process in the middle of a call, when all else is said."""
+        self._leaving, self._current = True, None
+        threading.Thread(target=self._last_words, daemon=True).start()
+
+    def _last_words(self) -> None:
+        end = time.monotonic() + ENOUGH_S
+        with self._change:
+            while (self._done or self._back or self._unreported) and time.monotonic() < end:
+                self._change.notify_all()
+                self._change.wait(0.05)
+        os._exit(0)
+
+    # --- reporting -----------------------------------------------------------------------------
+
+    def _speak(self) -> None:
+        line = None
+        while True:
+            with self._change:
+                while (pause_s := self._silence_s()) != 0.0:
+                    self._asleep = pause_s is None
+                    self._change.wait(pause_s)
+                self._asleep = False
+                if not self._done and not self._back:
+                    return  # it leaves, and all is said
+                done, self._done = self._done, []
+                back, self._back = self._back, []
+                self._unreported = [(one.call, one.attempt) for one in done]
+                self._serial += 1
+                report = wire.Report(self._pool, self._job, self._attempt, self._room(), self._serial, done, back)
+            message, failures = wire.encode(report), 0
+            while message:
+                try:
+                    line = line or reach(start=False).line()
+                    line.call("POST", "calls/report", message)
+                    break
+                except ControllerError:
+                    line = None
+                    time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                    failures += 1
+                except ClearwayError as error:
+                    sys.stderr.write(f"clearway: {error}\n")
+                    time.sleep(AGAIN_S[-1])
+            with self._change:
+                self._unreported = []
+                self._change.notify_all()
+
+    def _silence_s(self) -> float | None:
+        """How long there is nothing to say; None: until something changes, 0: not at all."""
+        now = time.monotonic()
+        if self._back or (self._leaving and self._current is None):
+            return 0.0
+        waits: list[float] = []
+        if self._done:
+            if not self._hand and self._current is None:
+                return 0.0
+            waits.append(self._done_since + LINGER_S - now)
+        if self._current is not None:
+            waits.append(LONG_S)  # the next call begins without a word
+            limit_s = self._runs.limit_s(self._current)
+            if limit_s is not None:
+                waits.append(self._began + limit_s - now)
+                if waits[-1] <= 0:
+                    self._time_out(self._current, limit_s)
+                    return 0.0
+            if self._hand:
+                waits.append(self._began + LONG_S - now)
+                if waits[-1] <= 0:
+                    self._give_back()
+                    return 0.0
+        return max(0.0, min(waits)) if waits else None
+
+    def _time_out(self, given: wire.Given, limit_s: float) -> None:
+        told = f"it took longer than its time limit of {limit_s:g} s"
+        problem = wire.Problem(["timed_out"], told, self._runs.stack())
+        self._done.append(wire.Done(given.call, given.attempt, b"", problem, round(limit_s * 1e6)))
+        self._give_back()
+        self._end_here()
+
+
+def main() -> int:
+    """Work on calls until told to leave, and return the exit code."""
+    return Worker().work()

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clearway.calls.wire import ChainSpec, GroupSpec, MapSpec
+from clearway.model.errors import InputError
+from clearway.store.beside import SqliteBeside
+from tests.calls.books import BAD, Desk, call
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    tables = SqliteBeside(tmp_path / "calls.db")
+    found = Desk(tables)
+    yield found
+    found.check()
+    tables.close()
+
+
+def test_calls_are_handed_over_oldest_first_and_end_once(desk: Desk) -> None:
+    first = desk.enter(call(b"a"), call(b"b"))
+    given = desk.take()
+    assert [(one.call, one.attempt, one.value) for one in given] == [(first, 1, b"a"), (first + 1, 1, b"b")]
+    assert desk.take() == []
+    assert desk.done(*given) == 2
+    assert desk.done(*given) == 0
+    assert [desk.state(n) for n in (first, first + 1)] == ["succeeded", "succeeded"]
+
+
+def test_entered_twice_under_one_key_is_entered_once(desk: Desk) -> None:
+    assert desk.enter(call(), key="same") == desk.enter(call(), key="same")
+    assert len(desk.rows()) == 1
+
+
+def test_a_function_must_have_been_sent(desk: Desk) -> None:
+    from clearway.calls.wire import Enter, Recipe  # noqa: PLC0415
+
+    said = Enter("k", [Recipe("nobody's", "f")], [call()])
+    with pytest.raises(InputError, match="was sent"), desk.tables.writing() as connection:
+        desk.book.enter(connection, said, 0)
+    assert desk.rows() == []
+
+
+def test_a_result_of_an_older_hand_over_is_not_accepted(desk: Desk) -> None:
+    root = desk.enter(call())
+    before = desk.take()
+    desk.lost()
+    after = desk.take(job=2)
+    assert (before[0].attempt, after[0].attempt) == (1, 2)
+    assert desk.done(*before) == 0
+    assert desk.done(*before, job=2) == 0
+    assert desk.done(*after, job=2) == 1
+    assert desk.state(root) == "succeeded"
+
+
+def test_calls_of_a_lost_worker_are_handed_over_alone(desk: Desk) -> None:
+    first = desk.enter(*[call()] * 3)
+    desk.take(most=2)
+    desk.lost()
+    assert [[one.call for one in desk.take()] for _ in range(3)] == [[first], [first + 1], [first + 2]]
+
+
+def test_a_call_that_loses_too_many_workers_is_named(desk: Desk) -> None:
+    root = desk.enter(call(), max_losses=1)
+    desk.take()
+    assert desk.lost() == []
+    desk.take()
+    assert desk.lost() == [root]
+    with desk.tables.writing() as connection:
+        desk.book.fail(connection, _is(root), BAD, 0)
+    assert desk.state(root) == "failed"
+
+
+def _is(root: int) -> object:
+    from clearway.calls import schema  # noqa: PLC0415
+
+    return schema.call.c.id == root
+
+
+def test_failures_are_tried_again_after_a_delay_that_doubles(desk: Desk) -> None:
+    root = desk.enter(call(), max_retries=2, retry_backoff=1)
+    for delay_us in (1_000_000, 2_000_000):
+        desk.done(*desk.take(), problem=BAD)
+        desk.now_us += delay_us - 1
+        desk.wake()
+        assert desk.take() == []
+        desk.now_us += 1
+        desk.wake()
+    desk.done(*desk.take(), problem=BAD)
+    assert desk.state(root) == "failed"
+
+
+@pytest.mark.parametrize(("retry_on", "again"), [(["ValueError"], True), (["OSError"], False), (["Exception"], True)])
+def test_only_named_failures_are_tried_again(desk: Desk, retry_on: list[str], again: bool) -> None:  # noqa: FBT001
+    root = desk.enter(call(), max_retries=1, retry_on=retry_on)
+    desk.done(*desk.take(), problem=BAD)
+    assert desk.state(root) == ("pending" if again else "failed")
+
+
+def test_what_a_worker_was_handed_and_never_got_goes_back(desk: Desk) -> None:
+    desk.enter(call(), call())
+    given = desk.take()
+    with desk.tables.writing() as connection:
+        desk.book.keep_only(connection, 1, 1, [(given[0].call, given[0].attempt)])
+    again = desk.take(job=2)
+    assert [(one.call, one.attempt) for one in again] == [(given[1].call, 2)]
+
+
+# --- joins ---------------------------------------------------------------------------------------
+
+
+def test_a_chain_gives_each_part_the_result_before_it(desk: Desk) -> None:
+    root = desk.enter(ChainSpec([call(b"1"), call(b"2")]))
+    (one,) = desk.take()
+    desk.done(one)
+    (two,) = desk.take()
+    assert (two.input, two.input_of) == (b"r%d" % one.call, one.call)
+    assert desk.state(root) == "running"
+    desk.done(two)
+    assert desk.state(root) == "succeeded"
+    assert desk.members(root) == [("succeeded", b"r%d" % two.call)]
+
+
+def test_a_chain_ends_with_the_part_that_fails(desk: Desk) -> None:
+    root = desk.enter(ChainSpec([call(), call(), call()]))
+    desk.done(*desk.take(), problem=BAD)
+    assert desk.state(root) == "failed"
+    assert desk.take() == []
+
+
+def test_a_chord_runs_its_callback_with_the_group(desk: Desk) -> None:
+    root = desk.enter(ChainSpec([GroupSpec([call(), call()]), call(b"c")]))
+    members = desk.take()
+    desk.done(members[1])
+    assert desk.take() == []
+    desk.done(members[0])
+    (last,) = desk.take()
+    assert last.input is None
+    assert [state for state, _ in desk.members(last.input_of)] == ["succeeded", "succeeded"]
+    desk.done(last)
+    assert desk.state(root) == "succeeded"
+
+
+@pytest.mark.parametrize("empty", [GroupSpec([]), MapSpec(0, []), GroupSpec([GroupSpec([]), MapSpec(0, [])])])
+def test_empty_groups_have_succeeded_at_once(desk: Desk, empty: GroupSpec | MapSpec) -> None:
+    root = desk.enter(empty, ChainSpec([empty, call()]))
+    assert desk.state(root) == "succeeded"
+    assert len(desk.take()) == 1
+
+
+def test_a_group_with_a_failing_member_goes_on_and_fails_at_its_end(desk: Desk) -> None:
+    root = desk.enter(ChainSpec([GroupSpec([call(), call(), call()]), call()]))
+    given = desk.take()
+    desk.done(given[1], problem=BAD)
+    assert desk.state(root) == "running"
+    desk.done(given[0], given[2])
+    assert desk.state(root) == "failed"
+    assert desk.take() == []
+
+
+def test_members_of_a_group_in_a_chain_are_all_given_the_result(desk: Desk) -> None:
+    desk.enter(ChainSpec([call(), GroupSpec([call(), ChainSpec([call(), call()])])]))
+    (first,) = desk.take()
+    desk.done(first)
+    assert [one.input for one in desk.take()] == [b"r%d" % first.call] * 2
+
+
+def test_groups_nest_at_will(desk: Desk) -> None:
+    inner = ChainSpec([GroupSpec([call(), MapSpec(0, [b"x", b"y"])]), call()])
+    root = desk.enter(GroupSpec([inner, ChainSpec([inner, inner])]))
+    for _ in range(20):
+        desk.done(*desk.take())
+    assert desk.state(root) == "succeeded"
+
+
+def test_a_map_is_one_row_until_its_calls_are_wanted(desk: Desk) -> None:
+    root = desk.enter(MapSpec(0, [b"%d" % n for n in range(1200)]))
+    assert len(desk.rows()) == 1
+    given = desk.take(most=10)
+    assert [one.value for one in given] == [b"%d" % n for n in range(10)]
+    assert len(desk.rows()) == 501
+    while given:
+        desk.done(*given)
+        given = desk.take(most=400)
+    assert desk.state(root) == "succeeded"
+    assert len(desk.members(root)) == 1000
+
+
+def test_maps_take_turns_and_single_calls_wait_for_a_page_at_most(desk: Desk) -> None:
+    desk.enter(MapSpec(0, [b"a"] * 1000), MapSpec(0, [b"b"] * 1000))
+    desk.take(most=1)
+    desk.enter(call(b"c"))
+    values = b"".join(one.value for one in desk.take(most=1100))
+    assert values[:499] == b"a" * 499
+    assert values[499:500] == b"c"
+
+
+def test_cancelling_a_root_ends_all_its_parts(desk: Desk) -> None:
+    root = desk.enter(GroupSpec([call(), ChainSpec([call(), call()]), MapSpec(0, [b"x"] * 600)]))
+    given = desk.take(most=3)
+    desk.cancel(root)
+    assert desk.state(root) == "cancelled"
+    assert desk.done(*given) == 0
+    assert desk.take() == []
+    assert {row.state for row in desk.rows()} == {5}
+
+
+def test_all_is_there_after_opening_again(desk: Desk) -> None:
+    root = desk.enter(ChainSpec([MapSpec(0, [b"x"] * 700), call()]))
+    desk.done(*desk.take(most=50))
+    again = Desk(desk.tables)
+    again.lost()
+    while given := again.take(most=1000):
+        again.done(*given)
+    assert again.state(root) == "succeeded"
+    desk.book = again.book

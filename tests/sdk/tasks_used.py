@@ -1,0 +1,64 @@
+"""Tasks that tests of live calls use: functions of a module that workers import."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+
+from clearway import task
+
+
+@task
+def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+@task
+def talk(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stderr.write(text.upper() + "\n")
+
+
+@task
+def raises(text: str) -> None:
+    raise KeyError(text)
+
+
+@task
+async def later(value: int) -> int:
+    await asyncio.sleep(0.001)
+    return value
+
+
+@task(max_retries=3, retry_backoff=0.01)
+def third_time(path: str) -> int:
+    with Path(path).open("a") as file:
+        file.write("x")
+    tries = Path(path).stat().st_size
+    if tries < 3:
+        raise OSError("not yet")
+    return tries
+
+
+@task
+def dies_once(path: str) -> str:
+    try:
+        Path(path).touch(exist_ok=False)
+    except FileExistsError:
+        return "alive"
+    os._exit(9)
+
+
+@task
+def length(content: bytes) -> int:
+    return len(content)
+
+
+@task
+def waits_for(path: str) -> str:
+    while not Path(path).exists():
+        time.sleep(0.01)
+    return "seen"

@@ -1,0 +1,144 @@
+"""Calls of tasks, by a real controller and real workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clearway.model.errors import CallCancelledError, CallTimedOutError, UnknownWordError
+from tests.api.live import kill_controller, live, until
+from tests.sdk import tasks_used as used
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from clearway.sdk.client import Client
+
+pytestmark = pytest.mark.slow
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def client(home: Path) -> Iterator[Client]:
+    with pytest.MonkeyPatch.context() as patch, live(home, devices=2) as found:
+        patch.setenv("CLEARWAY_HOME", str(home))
+        yield found
+
+
+def test_a_task_called_plainly_is_its_function() -> None:
+    assert used.add(1, b=2) == 3
+
+
+def test_a_call_gives_its_result_and_its_output() -> None:
+    handle = used.talk.remote("hello")
+    assert handle.get(PATIENCE_S) is None
+    assert (handle.status, handle.logs(), handle.logs("stderr")) == ("succeeded", b"hello\n", b"HELLO\n")
+
+
+def test_an_exception_comes_back_as_itself_with_its_traceback() -> None:
+    with pytest.raises(KeyError, match="here") as caught:
+        used.raises.remote("here").get(PATIENCE_S)
+    assert "tasks_used.py" in str(caught.value.__cause__)
+
+
+def test_calls_and_maps_keep_their_order() -> None:
+    handles = [used.add.delay(n) for n in range(300)]
+    assert [handle.get(PATIENCE_S) for handle in handles] == list(range(1, 301))
+    assert used.add.map(range(1200)).get(PATIENCE_S) == list(range(1, 1201))
+    assert used.add.starmap([(1, 1), (2, 2)]).get(PATIENCE_S) == [2, 4]
+
+
+def test_handles_are_awaited_and_async_functions_run() -> None:
+    async def all_of_them() -> list[int]:
+        return await asyncio.gather(*[used.later.remote(n) for n in range(20)])
+
+    assert asyncio.run(all_of_them()) == list(range(20))
+
+
+def test_a_failure_is_tried_again(tmp_path: Path) -> None:
+    assert used.third_time.remote(str(tmp_path / "tries")).get(PATIENCE_S) == 3
+
+
+def test_a_worker_that_dies_gives_its_calls_back(tmp_path: Path) -> None:
+    others = used.add.map(range(100))
+    handle = used.dies_once.remote(str(tmp_path / "died"))
+    assert handle.get(PATIENCE_S) == "alive"
+    assert handle.row["losses"] == 1
+    assert others.get(PATIENCE_S) == list(range(1, 101))
+
+
+def test_a_call_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    with pytest.raises(CallTimedOutError, match="time limit of 0.3 s"):
+        used.waits_for.options(time_limit=0.3).remote(str(tmp_path / "never")).get(PATIENCE_S)
+
+
+def test_a_call_that_runs_is_cancelled(tmp_path: Path) -> None:
+    handle = used.waits_for.remote(str(tmp_path / "never"))
+    until(lambda: handle.status == "running", "it runs")
+    handle.cancel()
+    with pytest.raises(CallCancelledError):
+        handle.get(PATIENCE_S)
+    assert used.add.remote(1).get(PATIENCE_S) == 2
+
+
+def test_large_values_go_through_files(home: Path) -> None:
+    assert used.length.remote(b"x" * 3_000_000).get(PATIENCE_S) == 3_000_000
+    assert any(path.stat().st_size > 3_000_000 for path in (home / "values").iterdir())
+
+
+def test_a_word_that_no_task_has_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownWordError, match="gpus"):
+        used.add.options(gpu=1).remote(1).get(PATIENCE_S)
+
+
+def test_a_call_says_why_it_waits() -> None:
+    handle = used.add.options(gpus=64).remote(1)
+    until(lambda: handle.why()["waits_for_job"], "its worker waits for a place")
+    said = handle.why()
+    assert said["state"] == "pending"
+    assert "GPU" in said["text"]
+    handle.cancel()
+
+
+def test_calls_outlive_the_controller(home: Path, tmp_path: Path) -> None:
+    handle = used.waits_for.remote(str(tmp_path / "seen"))
+    until(lambda: handle.status == "running", "it runs")
+    kill_controller(home)
+    (tmp_path / "seen").touch()
+    more = used.add.map(range(50))
+    assert handle.get(PATIENCE_S) == "seen"
+    assert more.get(PATIENCE_S) == list(range(1, 51))
+    assert handle.row["attempt"] == 1
+
+
+def test_a_function_of_the_program_itself_goes_along() -> None:
+    from clearway import task  # noqa: PLC0415
+
+    secret = time.monotonic()
+
+    @task
+    def inner() -> tuple[float, int]:
+        return secret, os.getpid()
+
+    found, pid = inner.remote().get(PATIENCE_S)
+    assert found == secret
+    assert pid != os.getpid()
+
+
+def test_workers_have_ended_with_their_signal(client: Client) -> None:
+    names = [row for row in client.jobs() if row["name"].startswith("worker-")]
+    for row in names:
+        client.cancel(f"id:{row['id']}")
+    for row in names:
+        assert client.wait(f"id:{row['id']}", PATIENCE_S)["state"] in {"cancelled", "succeeded", "failed"}
+    assert used.add.remote(5).get(PATIENCE_S) == 6
