@@ -14,8 +14,8 @@ FULL: dict[str, Any] = {
     "run": ["a", "b c"], "workdir": "/here", "queue": "lab", "priority": -3, "user": "u", "tenant": "t",
     "tasks": 3, "min_tasks": 2, "one_per_node": True, "gpus": 0.5, "gpu_model": ["A100"], "gpu_memory": "40GB",
     "cpus": 1.25, "memory": "1GiB", "disk": 7, "bandwidth": 0.001, "resources": {"npu": 2}, "nodes": {"zone": "a"},
-    "tolerates": ["odd"], "spot": "avoid", "uses": ["licence"], "after": ["x", "y"], "time_limit": "0.000001s",
-    "time_estimate": "1h30m", "start_deadline": 90, "deadline": "2026-12-01T08:00:00.000123+02:00",
+    "tolerates": ["odd"], "spot": "avoid", "uses": ["licence"], "secrets": ["TOKEN"], "after": ["x", "y"],
+    "time_limit": "0.000001s", "time_estimate": "1h30m", "start_deadline": 90, "deadline": "2026-12-01T08:00:00.000123+02:00",
     "on_deadline": "stop", "preemptible": False, "checkpoint": {"every": "10m", "signal": "SIGINT", "grace": 1.5},
     "max_retries": 2, "retry_backoff": 0.25, "retry_jitter": "full", "retry_window": "2d", "max_losses": 0,
     "idempotency_key": "k", "labels": {"a": "b"}, "max_cost": 12.5, "array": "0-9:3,20%4",
@@ -43,4 +43,4 @@ def test_words_that_were_shown_make_the_same_job(words: dict[str, Any]) -> None:
 
 
 def test_the_environment_is_not_shown() -> None:
-    assert "secret" not in json.dumps(words_of(read_job({"name": "job", "env": {"TOKEN": "secret"}})))
+    assert "hidden" not in json.dumps(words_of(read_job({"name": "job", "env": {"TOKEN": "hidden"}})))

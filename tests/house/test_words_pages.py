@@ -14,7 +14,7 @@ from clearway.flow.words import FLOW_WORDS, STEP_WORDS
 from clearway.model.machine_words import LIMIT_WORDS, NODE_WORDS, POLICY_WORDS, QUEUE_WORDS
 from clearway.model.type_words import TYPE_WORDS
 from clearway.model.verb_words import BOOKING_WORDS
-from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, LATER, PIN_WORDS, ROLE_WORDS
+from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, PIN_WORDS, ROLE_WORDS
 from clearway.sim import events, scenario
 from clearway.sim.flow_words import STEP_TRUTH_WORDS
 from clearway.sim.truth import TRUTH_WORDS
@@ -69,7 +69,6 @@ def test_a_page_explains_each_word_and_no_other(page: str, title: str, words: It
 @pytest.mark.parametrize(
     ("page", "title", "words"),
     [
-        ("job.md", "Not yet", LATER),
         ("scenario.md", "Keys", scenario.LATER),
         ("scenario.md", "Queues", LIMIT_WORDS),
         ("scenario.md", "Jobs", PIN_WORDS),

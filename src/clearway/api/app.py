@@ -26,6 +26,7 @@ from clearway.api import (
     queues,
     schedules,
     searches,
+    secrets,
     timeline,
     verbs,
     waste,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 PREFIX = "/api/v1"
 ROOMS = (
     machines, overview, timeline, waste, events, config, queues, bookings, call_files, calls, call_rows, code,
-    flows, schedules, searches, jobs, outlooks, verbs, logs,
+    secrets, flows, schedules, searches, jobs, outlooks, verbs, logs,
 )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         "deadline": None
         if spec.deadline_us is None
         else (_FIRST_MOMENT + timedelta(microseconds=spec.deadline_us)).isoformat(),
+        "secrets": list(spec.secrets),
         "uses": list(spec.uses),
         "after": list(spec.after),
         "array": None if spec.array is None else spec.array.text(),

@@ -39,9 +39,9 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
-        for key, value in pairs:
+        for key, _ in pairs:
             if key in seen:
-                raise InputError(key, value, "a key stands once in a map", "body")
+                raise InputError(key, "(not shown)", "a key stands once in a map", "body")
             seen.add(key)
     return found
 

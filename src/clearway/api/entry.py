@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.code import check_code
+from clearway.api.secrets import check_secrets
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.tracing import read_traceparent
 from clearway.model.words import JOB_WORDS, read_job
@@ -55,6 +56,7 @@ def _read_one(desk: Desk, index: int, words: object, *, to_run: bool) -> JobSpec
         if to_run:
             _check_runs(spec)
             check_code(desk, spec.code)
+            check_secrets(desk, spec.secrets, spec.user, spec.tenant)
         return spec
     except InputError as error:
         raise error.at(f"{place}, {error.place}" if error.place else place) from None

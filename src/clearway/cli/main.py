@@ -40,6 +40,7 @@ COMMANDS = dict(
         _in(_JOBS, "release", "Let jobs go that are held.", "verbs"),
         _in(_JOBS, "requeue", "Stop running jobs and have them wait again.", "verbs"),
         _in(_JOBS, "set", "Give a live job another priority, queue or time limit.", "verbs"),
+        _in(_JOBS, "secret", "Keep passwords and keys for jobs."),
         _in(_JOBS, "flow", "Run workflows: graphs of jobs."),
         _in(_JOBS, "schedule", "Run a job or a workflow again and again."),
         _in(_JOBS, "search", "Try values until the best are found."),

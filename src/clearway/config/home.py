@@ -11,6 +11,7 @@ home/                 mode 0700, owned by the one user who may use it
 ├── controller.log    what the controller has to say; rotates
 ├── socket            HTTP, mode 0600 (see `socket_path` for long paths)
 ├── token             for HTTP on loopback, mode 0600
+├── secrets/          values that jobs name (see `config.secrets`)
 ├── logs/             what tasks print
 └── runner/           what the local engine keeps
 """

@@ -95,6 +95,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     `code`: empty where it runs in `workdir` as that is when it starts, else `sha256:` and the digest of the files that
     it takes along (`copied` before they were packed).
 
+    `secrets` are names; a value is read by the process that becomes a task, and by nobody else.
+
     `array`: it is an entry that stands for many; `index`: it is one of those. What only a workflow gives: `input` is
     the JSON text that it is handed, `skip_code` the exit code (0: none) by which it says that it had nothing to do.
 
@@ -139,6 +141,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     array: Array | None = None
     index: int | None = None
     traceparent: str = ""
+    secrets: tuple[str, ...] = ()
 
     @property
     def estimate_us(self) -> int | None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.model import values as v
 from clearway.model.array import read_array
-from clearway.model.errors import InputError, NotYetError, UnknownWordError
+from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.job import LEVELS, WHOLE, Checkpoint, Demand, JobSpec, Pin, Role, Topology
 from clearway.model.retry_words import read_retry_on
+from clearway.model.secret_words import check_secrets, read_secrets
 from clearway.model.slices import slice_of
 from clearway.model.speedup import read_speedup
 
@@ -199,6 +200,7 @@ JOB_WORDS: dict[str, Word] = {
     "code": Word(_code, "text", "live: it runs in workdir; copied: the files of workdir are taken along at submit"),
     "workdir": Word(v.text, "text", "directory in which it runs"),
     "env": Word(_env, "map", "environment variables"),
+    "secrets": Word(read_secrets, "names", "secrets that it finds in variables of their names"),
     "queue": Word(v.name, "text", "queue it waits in"),
     "priority": Word(v.priority, "number", "larger runs sooner"),
     **_SHAPE_WORDS,
@@ -234,8 +236,6 @@ JOB_WORDS: dict[str, Word] = {
     "tenant": Word(v.name, "text", "the tenant of its user"),
     "labels": Word(v.pairs, "map", "labels of the job"),
 }
-LATER = frozenset({"secrets"})
-"""Words (docs/job.md) that this version knows but does not carry out: refused with that rule, never ignored."""
 
 
 def read_words(
@@ -248,8 +248,6 @@ def read_words(
     for key, value in raw.items():
         if key in extra:
             continue
-        if key in LATER:
-            raise NotYetError.of(str(key), value, place)
         if key not in words:
             raise UnknownWordError.of(key, {*words, *extra}, place)
         if value is not None:
@@ -269,7 +267,7 @@ def check_keys(place: str, raw: object, words: Mapping[str, Word], extra: frozen
     if not isinstance(raw, dict):
         raise InputError(place, raw, "a map of words")
     for key in raw:
-        if key not in words and key not in extra and key not in LATER:
+        if key not in words and key not in extra:
             raise UnknownWordError.of(key, {*words, *extra}, place)
 
 
@@ -315,6 +313,7 @@ def _build(given: dict[str, Any]) -> JobSpec:
     run: Command = given.get("run", Command())
     roles, most = _read_roles(given), given.get("max_cost")
     _check_topology(given.get("topology", Topology()), roles)
+    check_secrets(given.get("secrets", ()), given.get("env", ()))
     return JobSpec(roles=roles, run=run.parts, shell=run.shell, max_cost_micros=most, **same, **timed)
 
 
@@ -331,7 +330,7 @@ def _check_topology(topology: Topology, roles: tuple[Role, ...]) -> None:
 _SAME = (
     "name", "queue", "priority", "workdir", "code", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
-    "topology", "array", "speedup",
+    "topology", "array", "speedup", "secrets",
 )
 _TIMED = (
     "time_limit", "time_estimate", "start_deadline", "deadline", "retry_backoff", "retry_backoff_max", "retry_window",

@@ -295,6 +295,23 @@ class Client:
         """Have a schedule no longer tick; its runs go on."""
         return self._post("schedules", name, "remove")
 
+    def secrets(self, *, user: str | None = None, tenant: str | None = None) -> list[Row]:
+        """Return the names of the secrets of a user (you, where none is said) or a tenant."""
+        return self._list(self._transport.call("GET", "secrets", {"user": user, "tenant": tenant}), "secrets")
+
+    def set_secret(self, name: str, value: str | bytes, *, user: str | None = None, tenant: str | None = None) -> Row:
+        """Keep a secret, in place of an earlier value: jobs that name it in `secrets` find it in a variable."""
+        body = value.encode() if isinstance(value, str) else value
+        whose = {"user": user, "tenant": tenant}
+        answer: Row = self._transport.call("PUT", self._path("secrets", name), whose, body)
+        return answer
+
+    def remove_secret(self, name: str, *, user: str | None = None, tenant: str | None = None) -> Row:
+        """Forget a secret; what runs keeps what it was given."""
+        whose = {"user": user, "tenant": tenant}
+        answer: Row = self._transport.call("POST", self._path("secrets", name, "remove"), whose)
+        return answer
+
     def bookings(self) -> list[Row]:
         """Return the bookings that are not over, the first to begin first."""
         return self._list(self._get("bookings"), "bookings")

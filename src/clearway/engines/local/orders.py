@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
+from clearway.config.secrets import places_of
 from clearway.engines.local.handed import hand_over
 from clearway.engines.local.paths import checkpoint_path, code_path, key_of, log_path, work_path
 from clearway.model.events import TaskRef
@@ -53,6 +54,9 @@ def launch_order(
             **contract(launch, devices),
             **kept,
             **hand_over(launch, home),
+        },
+        "secrets": {
+            name: [str(path) for path in places_of(home, name, spec.user, spec.tenant)] for name in spec.secrets
         },
         "memory": demand.memory,
         "cpus": demand.cpus,

@@ -92,8 +92,9 @@ def _child(order: dict[str, Any], gate: tuple[int, ...], tell: int, settings: Se
         _own_signals()
         os.setsid()
         _prepare(order, settings)
+        secrets = _secrets(order.get("secrets", {}))
         if os.read(gate[0], 1) == OPEN:
-            _become(order, settings)
+            _become(order, secrets, settings)
     except _CannotStartError as error:
         os.write(tell, str(error).encode(errors="replace")[:_ERROR_BYTES])
     except BaseException as error:  # noqa: BLE001  a stray exception would run the runner's code twice
@@ -161,6 +162,21 @@ def _extract(tar: TarFile, folder: str) -> None:
         tar.extractall(folder)  # noqa: S202
 
 
+def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
+    """Read the secrets of a task, in its own process: the runner never has them."""
+    found = {}
+    for name, paths in places.items():
+        path = next(filter(os.path.exists, paths), None)
+        if path is None:
+            raise _CannotStartError(f"the secret {name} is not set; set it with: clearway secret set {name}")
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123
+                found[name] = os.fsdecode(file.read())
+        except OSError as error:
+            raise _CannotStartError(f"the secret {name} cannot be read: {error.strerror}") from None
+    return found
+
+
 def _log(path: str) -> int:
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120  pathlib costs 2 MB
@@ -169,8 +185,8 @@ def _log(path: str) -> int:
         raise _CannotStartError(f"the log file {path!r} cannot be written: {error.strerror}") from None
 
 
-def _become(order: dict[str, Any], settings: Settings) -> None:
-    environment = {**os.environ, **order["env"], TICKET: settings.ticket(order["task"])}
+def _become(order: dict[str, Any], secrets: dict[str, str], settings: Settings) -> None:
+    environment = {**os.environ, **secrets, **order["env"], TICKET: settings.ticket(order["task"])}
     arguments = order["argv"]
     name = SHELL if order["shell"] else arguments[0]
     try:
