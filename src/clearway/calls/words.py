@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clearway.model.errors import InputError
-from clearway.model.words import JOB_WORDS, LATER, read_job, read_words
+from clearway.model.words import JOB_WORDS, read_job, read_words
 
 OF_CALLS = ("max_retries", "retry_backoff", "retry_backoff_max", "time_limit", "max_losses")
 """Words about each call."""
@@ -90,7 +90,7 @@ def plain_words(said: str) -> dict[str, Any]:
     if not isinstance(words, dict):
         raise InputError("words", said, "a map of options")
     for word in words:
-        if word in NOT_OF_CALLS - {RETRY_ON} and word in {*JOB_WORDS, *LATER}:
+        if word in NOT_OF_CALLS - {RETRY_ON} and word in JOB_WORDS:
             raise InputError(word, words[word], "a word of jobs that tasks do not have", "task")
     return words
 
