@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 if TYPE_CHECKING:
     from argparse import Namespace
 
-NAMES = ("decisions", "explain", "queues", "store", "first-result", "replay", "slowdowns", "openb", "mutants")
+NAMES = (
+    "decisions",
+    "explain",
+    "queues",
+    "store",
+    "processes",
+    "first-result",
+    "replay",
+    "slowdowns",
+    "openb",
+    "mutants",
+)
 
 
 class Benchmark(Protocol):

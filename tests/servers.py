@@ -66,8 +66,8 @@ def programs() -> Path:
     return Path(spec.origin).parent / "pginstall" / "bin"
 
 
-def start() -> Server:
-    """Start a server that listens on a socket in a folder of its own only."""
+def start(*, syncs: bool = False) -> Server:
+    """Start a server that listens on a socket in a folder of its own only; it `syncs` where that is measured."""
     who = {"user": UNPRIVILEGED} if os.geteuid() == 0 else {}
     folder = Path(tempfile.mkdtemp(prefix="clearway-postgres-"))
     if who:
@@ -77,7 +77,14 @@ def start() -> Server:
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
     run = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, **who}
     subprocess.run([programs() / "initdb", "-D", data, *options], check=True, timeout=PATIENCE_S, **run)  # type: ignore[call-overload]
-    quiet = ["-c", "listen_addresses=", "-c", "fsync=off", "-c", f"unix_socket_directories={folder}"]
+    quiet = [
+        "-c",
+        "listen_addresses=",
+        "-c",
+        f"fsync={'on' if syncs else 'off'}",
+        "-c",
+        f"unix_socket_directories={folder}",
+    ]
     process = subprocess.Popen([programs() / "postgres", "-D", data, *quiet], stderr=subprocess.DEVNULL, **run)  # type: ignore[call-overload]
     end = time.monotonic() + PATIENCE_S
     server = Server(folder, process)

@@ -40,6 +40,12 @@ SEAT = 0x636C7779
 """First number of the advisory locks, "clwy": the second is the term. Its holder's session is alive."""
 _NOW_US = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 _ROW = schema.leader.c
+_COLUMNS = {"number": "bigint", "at_us": "bigint", "kind": "text", "job": "bigint", "cls": "bigint", "body": "bytea"}
+_PUT = text(
+    f"INSERT INTO journal ({', '.join(_COLUMNS)}) "  # noqa: S608  names of our own
+    f"SELECT * FROM unnest({', '.join(f'CAST(:{name} AS {kind}[])' for name, kind in _COLUMNS.items())})"
+)
+"""Writes many records with one statement: one a record took the server five times as long."""
 _PASSWORD = re.compile(r"(//[^/@]*:)[^@]*@")
 
 
@@ -180,6 +186,10 @@ class PostgresJournal(SqlJournal):
             LOG.error("the journal %s is led by another controller since: term %d is over", self.place, self.term)
             self._renewing.set()
             self.on_deposed()
+
+    def _put(self, connection: Connection, rows: list[dict[str, object]]) -> None:
+        columns = {name: [row[name] for row in rows] for name in _COLUMNS}
+        connection.execute(_PUT, columns)
 
     def _guard(self, connection: Connection) -> None:
         # The row stays locked until the write is over: nobody can take the lead in between.

@@ -315,7 +315,10 @@ class SqlJournal:
             self._guard(self._writer)
             if self._doubtful:
                 self._writer.execute(delete(schema.journal).where(schema.journal.c.number > self._last))
-            self._writer.execute(insert(schema.journal), rows)
+            self._put(self._writer, rows)
+
+    def _put(self, connection: Connection, rows: list[dict[str, object]]) -> None:
+        connection.execute(insert(schema.journal), rows)
 
     def _stream(self, query: Select[tuple[int, int, str, int | None, int | None, bytes]]) -> Iterator[Entry]:
         columns = schema.journal.c
