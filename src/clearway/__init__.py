@@ -6,6 +6,7 @@ TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from clearway.sdk.checkpoint import checkpoint as checkpoint
     from clearway.sdk.tasks.task import task as task
+    from clearway.sdk.report import report as report
 
 __version__ = "0.1.0"
 
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> object:
         from clearway.sdk.tasks.task import task  # noqa: PLC0415
 
         return task
+    if name == "report":
+        from clearway.sdk.report import report  # noqa: PLC0415
+
+        return report
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

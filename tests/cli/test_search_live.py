@@ -95,6 +95,26 @@ def test_cancel_stops_what_runs(product: Product) -> None:
     assert [trial["state"] for trial in product.json("search", "show", "ends")["trials"]] == ["cancelled"] * 2
 
 
+def test_a_trial_that_does_badly_is_stopped_also_over_a_kill(product: Product, tmp_path: Path) -> None:
+    wait = f"while test $CLEARWAY_POINT_x = 4 && ! test -e {tmp_path}/go; do sleep 0.1; done"
+    tell = "for s in 1 2 3; do echo $CLEARWAY_POINT_x >> $CLEARWAY_METRICS; done"
+    last = "test $CLEARWAY_POINT_x != 4 || sleep 600"
+    words = "name: early, trials: 4, sampler: grid, space: {x: [1, 2, 3, 4]}, stop: {rule: median, min_trials: 3}"
+    text = f"{{{words}, job: {{run: '{wait}; {tell}; {last}'}}}}"
+    assert product("search", "run", "-", stdin=text).code == 0
+    until(partial(completed, product, "early", 3), "three are over")
+    kill(product.json("status")["controller"]["pid"])
+    assert product.starting("up", "--detach").code == 0
+    (tmp_path / "go").touch()
+    until(lambda: product.json("search", "show", "early")["state"] == "succeeded", "it is over")
+    found = product.json("search", "show", "early")
+    assert (found["completed"], found["stopped"], found["best"]["value"]) == (3, 1, 1)
+    assert [trial["state"] for trial in found["trials"]] == ["succeeded"] * 3 + ["stopped"]
+    assert found["trials"][3]["reports"][0] == {"step": 1, "value": 4}
+    assert [trial["value"] for trial in found["trials"]] == [1, 2, 3, None]
+    assert "1 stopped early" in product("search", "show", "early").out
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -152,10 +152,10 @@ def test_every_attribute_is_kept_or_worked_out_anew() -> None:
     assert set(RunTrack.__slots__) == set(RunKept.__struct_fields__)
     schedules = {"tracks", "offset_us", "fires_from_us", "stirred", "next"}
     assert vars(state.flows.schedules).keys() == schedules | {"_numbers", "_of_job", "_of_flow"}
-    assert vars(state.flows.searches).keys() == {"tracks", "stirred"} | {"_of_job"}
+    assert vars(state.flows.searches).keys() == {"tracks", "stirred"} | {"_of_job", "doomed"}
     assert set(Trial.__slots__) == set(TrialKept.__struct_fields__) | {"number"}
     spec = SearchSpec("X", 1, JobSpec("X"), (Dimension("x", ("1",)),))
-    worked_out = {"points", "live", "used", "completed", "failed", "asked"}
+    worked_out = {"points", "live", "used", "completed", "failed", "stopped", "asked"}
     assert vars(SearchTrack(spec)).keys() == set(SearchKept.__struct_fields__) | worked_out
     for what, kept in KEPT.items():
         made = what(1, 1) if what is Memory else what()

@@ -186,6 +186,11 @@ SENTENCES: list[tuple[Reason, str]] = [
         because(Code.TRIALS_FAILED, failed=11, max_failed=10),
         "11 trials failed, more than it allows (max_failed 10)",
     ),
+    (because(Code.SKIPPED_BY, by="ada"), "was left out by ada"),
+    (
+        because(Code.STOPPED_EARLY, rule="median", step=3),
+        "stopped early by the rule median: others did better at step 3",
+    ),
     (because(Code.FLOW_OVER), "its workflow was stopped before it began"),
     (because(Code.BOOKED, booking="demo"), "has room only where booking demo keeps it for others"),
     (

@@ -65,7 +65,7 @@ def _row(view: SearchView) -> dict[str, Any]:
     reason = None if view.reason is None else {"code": str(view.reason.code), "text": sentence(view.reason)}
     return {
         "name": view.name, "state": view.state, "wanted": view.wanted, "completed": view.completed,
-        "failed": view.failed, "direction": view.direction,
+        "failed": view.failed, "stopped": view.stopped, "direction": view.direction,
         "reason": reason, "best": None if view.best is None else _trial(view, view.best),
     }  # fmt: skip
 
@@ -78,6 +78,7 @@ def _shown(search: str, trial: TrialView) -> dict[str, Any]:
     return {
         "number": trial.number, "point": value_of(trial.point), "job": f"{search}.{trial.number}", "id": trial.job,
         "state": trial.state or None, "value": value_of(trial.value) if trial.value else None,
+        "reports": [{"step": step, "value": value_of(value)} for step, value in trial.reports],
     }  # fmt: skip
 
 

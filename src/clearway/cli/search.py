@@ -52,7 +52,8 @@ def _told(row: dict[str, Any]) -> str:
     why = f": {row['reason']['text']}" if row["reason"] else ""
     best = row["best"]
     found = f"; the best is {best['value']} at {_text(best['point'])} ({best['job']})" if best else ""
-    done = f"{row['completed']} of {row['wanted']} trials completed"
+    early = f", {row['stopped']} stopped early" if row["stopped"] else ""
+    done = f"{row['completed']} of {row['wanted']} trials completed{early}"
     return f"search {row['name']} is {row['state']}{why}; {done}{found}"
 
 

@@ -166,7 +166,7 @@ class Board:
                 | fe.StepAnswered() | fe.StepSkipped() | fe.FlowStopping() | fe.FlowEnded()
                 | fe.ClockSet() | fe.ScheduleSet() | fe.ScheduleRemoved() | fe.SchedulePaused() | fe.Ticked()
                 | fe.TicksMissed() | fe.RunFreed()
-                | fe.SearchBegan() | fe.TrialEntered() | fe.SearchStopping() | fe.SearchEnded()
+                | fe.SearchBegan() | fe.TrialEntered() | fe.TrialReported() | fe.SearchStopping() | fe.SearchEnded()
                 | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()
             ):  # fmt: skip
                 pass  # wishes and plans: what comes of them follows as records of its own

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 SAMPLERS = ("random", "grid")
 DRAWN = ("tpe", "cmaes", "nsgaii", "qmc")
 """Samplers that learn from earlier trials: they stand outside, and their points come back as what people ask."""
+VALUE = "value"
+"""The name of the number in a report or a result that is a map, where the search names no metric."""
 UNCOUNTED = -1
 """The place of a point in a space that cannot be counted."""
 
@@ -35,15 +37,20 @@ class Point(NamedTuple):
 
 
 class Trial:
-    """One trial; `state` None: it waits or runs. `value` is what it is worth, as JSON, empty where it told nothing."""
+    """One trial; `state` None: it waits or runs. `value` is what it is worth, as JSON, empty where it told nothing.
 
-    __slots__ = ("job", "number", "place", "point", "state", "value")
+    `reports` are the steps and values that it told on its way; `stopped`: these ended it early.
+    """
+
+    __slots__ = ("job", "number", "place", "point", "reports", "state", "stopped", "value")
 
     def __init__(self, number: int, job: JobId, point: str, place: int) -> None:
         """Begin to wait."""
         self.number, self.job, self.point, self.place = number, job, point, place
         self.state: State | None = None
         self.value = ""
+        self.reports: list[tuple[int, str]] = []
+        self.stopped = False
 
 
 class SearchTrack:
@@ -61,7 +68,7 @@ class SearchTrack:
         self.order: list[int] = []
         self.asked = 0
         self.used: set[int] = set()
-        self.completed = self.failed = 0
+        self.completed = self.failed = self.stopped = 0
         self.stopping: Reason | None = None
         self.state: State | None = None
         self.reason: Reason | None = None
@@ -76,16 +83,21 @@ class SearchTrack:
             self.used.add(place)
         return trial
 
-    def job_is(self, job: JobId, state: State | None, result: str = "") -> None:
-        """Take in that the job of a trial is over, and what it gave back."""
+    def job_is(self, job: JobId, state: State | None, result: str = "", *, stopped: bool = False) -> None:
+        """Take in that the job of a trial is over, and what it gave back; `stopped`: for what it reported."""
         if state is not None and job in self.live:
             trial = self.live.pop(job)
-            trial.state = state
+            trial.state, trial.stopped = state, stopped
             self.order.append(-trial.number)
             self.completed += state == State.SUCCEEDED
-            self.failed += state != State.SUCCEEDED
+            self.stopped += stopped
+            self.failed += state != State.SUCCEEDED and not stopped
             if state == State.SUCCEEDED:
-                trial.value = worth(self.spec, result)
+                trial.value = worth(self.spec, result) or (trial.reports[-1][1] if trial.reports else "")
+
+    def reported(self, number: int, step: int, value: str) -> None:
+        """Take in what a trial told on its way."""
+        self.trials[number - 1].reports.append((step, value))
 
     def best(self) -> Trial | None:
         """Return the best trial, of equal ones the first; None while none is worth anything."""
@@ -105,7 +117,8 @@ class SearchTrack:
 
     def wants_more(self) -> bool:
         """Return whether another trial may enter now: never more than are still wanted."""
-        room = len(self.live) < self.spec.parallel and self.completed + len(self.live) < self.spec.trials
+        done = self.completed + self.stopped
+        room = len(self.live) < self.spec.parallel and done + len(self.live) < self.spec.trials
         return room and self.stopping is None and not self.exhausted and not self.too_many_failed
 
     def came_to(self) -> tuple[State, Reason | None] | None:
@@ -114,7 +127,7 @@ class SearchTrack:
             return None
         if self.stopping is not None:
             return (State.FAILED if self.stopping.code == Code.NO_POINT else State.CANCELLED), self.stopping
-        if self.completed >= self.spec.trials:
+        if self.completed + self.stopped >= self.spec.trials:
             return State.SUCCEEDED, None
         if self.too_many_failed:
             return State.FAILED, because(Code.TRIALS_FAILED, failed=self.failed, max_failed=self.spec.max_failed)
@@ -123,10 +136,12 @@ class SearchTrack:
 
 
 def worth(spec: SearchSpec, result: str) -> str:
-    """Return what a result is worth, as JSON: the number that it is, or the one of the metric; empty for none."""
+    """Return what a result or a report is worth, as JSON: the number that it is or has; empty for none."""
     value = value_of(result) if result else None
-    if spec.metric:
-        value = value.get(spec.metric) if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        value = value.get(spec.metric or VALUE)
+    elif spec.metric:
+        value = None
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     return text_of("metric", value) if is_number else ""
 
@@ -143,7 +158,8 @@ def _size(dimension: Dimension) -> int:
 def draw_of(track: SearchTrack) -> Draw:
     """Return what has the next point found by one who learns from the trials before."""
     points, values = tuple(t.point for t in track.trials), tuple(t.value for t in track.trials)
-    return Draw(track.spec, len(track.trials) + 1, points, values, tuple(track.order))
+    stopped = tuple((t.number, *t.reports[-1]) for t in track.trials if t.stopped and t.reports)
+    return Draw(track.spec, len(track.trials) + 1, points, values, tuple(track.order), stopped)
 
 
 def next_point(track: SearchTrack) -> Point:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clearway.flow import stopping
 from clearway.flow.json_text import text_of
 from clearway.flow.search import DRAWN, SAMPLERS, count
 from clearway.model import values as v
 from clearway.model.errors import InputError
-from clearway.model.flow import Dimension, SearchSpec
+from clearway.model.flow import Dimension, SearchSpec, StopSpec
 from clearway.model.words import Word, named, read_job, read_words
 
 if TYPE_CHECKING:
@@ -60,6 +61,31 @@ def _bound(field: str, value: object) -> int | float:
     return value
 
 
+def _rule(field: str, value: object) -> str:
+    return v.choice(field, value, stopping.RULES)
+
+
+def _above_one(field: str, value: object) -> int:
+    return v.count(field, value, 2)
+
+
+def _stop(field: str, value: object) -> StopSpec:
+    given = read_words(field, value if isinstance(value, dict) else {"rule": value}, STOP_WORDS)
+    if "rule" not in given:
+        raise InputError(field, value, "one of " + ", ".join(stopping.RULES) + ", or a map with `rule`")
+    found = StopSpec(**given)
+    if found.rule == "hyperband" and found.max_step < found.min_step:
+        raise InputError(f"{field}.max_step", given.get("max_step"), "for hyperband the step at which a trial ends", "")
+    return found
+
+
+STOP_WORDS: dict[str, Word] = {
+    "rule": Word(_rule, "text", "by which trials are stopped: " + ", ".join(stopping.RULES)),
+    "min_step": Word(_at_least_one, "number", "no trial is stopped before this step; the first rung of a halving"),
+    "min_trials": Word(_at_least_one, "number", "for a median: so many others must have come as far"),
+    "reduction": Word(_above_one, "number", "for a halving: one in so many goes on at each rung"),
+    "max_step": Word(_at_least_one, "number", "for hyperband: the step at which a trial ends"),
+}
 RANGE_WORDS: dict[str, Word] = {
     "from": Word(_bound, "number", "the least value"),
     "to": Word(_bound, "number", "the largest value; whole numbers where both are whole"),
@@ -74,6 +100,7 @@ SEARCH_WORDS: dict[str, Word] = {
     "max_failed": Word(v.count, "number", "trials that may end without success (default: as many as `trials`)"),
     "metric": Word(v.name, "text", "the number in a trial's result that says what it is worth (default: the result)"),
     "direction": Word(_direction, "text", "which trial is the best: minimize, maximize"),
+    "stop": Word(_stop, "nested", "when trials that do badly are stopped: " + ", ".join(stopping.RULES)),
     "job": Word(lambda _, value: value, "nested", "the words of a trial's job"),
 }
 
@@ -96,7 +123,7 @@ def read_search(
     spec = SearchSpec(
         given["name"], given["trials"], job, given["space"], given.get("parallel", 1), given.get("sampler", "random"),
         given.get("seed", 0), given.get("max_failed", given["trials"]), given.get("metric", ""),
-        given.get("direction", "minimize"),
+        given.get("direction", "minimize"), given.get("stop"),
     )  # fmt: skip
     if spec.sampler == "grid" and count(spec) is None:
         raise InputError("sampler", "grid", "a space of lists and whole numbers", place)

@@ -90,18 +90,22 @@ class _Drawing:
     def _tell_all(self, study: Study) -> None:
         """Tell how the trials before went: what runs is known too, so that the next point lies elsewhere."""
         ended, states = {-number for number in self._wish.order if number < 0}, self._optuna.trial.TrialState
+        early = {number: {step: float(value_of(value))} for number, step, value in self._wish.stopped}
         for number in range(1, self._wish.number):
             value = self._value(number)
             state = states.RUNNING if number not in ended else states.FAIL if value is None else states.COMPLETE
+            state = states.PRUNED if number in early else state
             study.add_trial(
                 self._optuna.trial.create_trial(
-                    state=state, value=value, params=self._params(number), distributions=self._space
+                    state=state, value=value, params=self._params(number), distributions=self._space,
+                    intermediate_values=early.get(number),
                 )
-            )
+            )  # fmt: skip
 
     def _go_through(self, study: Study) -> None:
         """Ask for the trials before and tell how they went, in the order in which that was."""
         running, states = {}, self._optuna.trial.TrialState
+        early = {number for number, _, _ in self._wish.stopped}
         for number in self._wish.order:
             if number > 0:
                 study.sampler = self._sampler(number)
@@ -110,7 +114,9 @@ class _Drawing:
                 continue
             value = self._value(-number)
             trial = running.pop(-number)
-            if value is None:
+            if -number in early:
+                study.tell(trial, state=states.PRUNED)
+            elif value is None:
                 study.tell(trial, state=states.FAIL)
             else:
                 study.tell(trial, value)

@@ -148,6 +148,10 @@ def _trial_entered(state: WorldState, record: fe.TrialEntered) -> None:
     state.flows.searches.entered(record)
 
 
+def _trial_reported(state: WorldState, record: fe.TrialReported) -> None:
+    state.flows.searches.reported(record)
+
+
 def _search_stopping(state: WorldState, record: fe.SearchStopping) -> None:
     state.flows.searches.stopping(record)
 
@@ -177,6 +181,7 @@ APPLY: dict[type, Callable[[Any, Any], None]] = {
     fe.RunFreed: _run_freed,
     fe.SearchBegan: _search_began,
     fe.TrialEntered: _trial_entered,
+    fe.TrialReported: _trial_reported,
     fe.SearchStopping: _search_stopping,
     fe.SearchEnded: _search_ended,
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.loop.schedule_state import Schedules
 from clearway.loop.search_state import Searches
+from clearway.model.reasons import Code
 from clearway.model.states import State
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ class Flows:
                     oldest = next(iter(self._loose))
                     del self._loose[oldest], self.again[oldest]
         self.schedules.job_is(entry.id, entry.state)
-        self.searches.job_is(entry.id, entry.state, entry.result)
+        early = entry.reason is not None and entry.reason.code == Code.STOPPED_EARLY
+        self.searches.job_is(entry.id, entry.state, entry.result, stopped=early)
         if part is not None:
             self.tracks[part.flow].part_ended(part.step, part.item, entry.state, entry.result)
             self.stirred[part.flow] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearway.loop import endings, notices, silence
+from clearway.loop import endings, notices, searches, silence
 from clearway.loop.difference import Between
 from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
@@ -13,7 +13,16 @@ from clearway.model.actions import GiveBack, Halt
 from clearway.model.ids import NodeId
 from clearway.model.reasons import Code, because
 from clearway.model.states import End
-from clearway.ports.engine import NodeIsGone, NodeIsNoticed, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import (
+    NodeIsGone,
+    NodeIsNoticed,
+    NodeIsQuiet,
+    NodeIsUp,
+    Report,
+    TaskIsGone,
+    TaskIsUp,
+    TaskReported,
+)
 
 if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
@@ -30,6 +39,8 @@ def take(world: World, report: Report) -> None:
             _task_up(world, task)
         case TaskIsGone():
             _task_gone(world, report)
+        case TaskReported():
+            searches.reported(world, report)
         case NodeIsUp():
             _node_up(world, report)
         case NodeIsQuiet():

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from clearway.flow.search import SearchTrack
 
 if TYPE_CHECKING:
+    from clearway.flow.search import Trial
     from clearway.model import flow_events as fe
     from clearway.model.ids import JobId
+    from clearway.model.reasons import Reason
     from clearway.model.states import State
 
 
@@ -23,6 +25,8 @@ class Searches:
         """Begin without any."""
         self.tracks: dict[str, SearchTrack] = {}
         self.stirred: dict[str, None] = {}
+        self.doomed: dict[JobId, Reason] = {}
+        """Trials that are stopped at the end of this step, if they are not over by then."""
         self._of_job: dict[JobId, str] = {}
 
     def began(self, record: fe.SearchBegan) -> None:
@@ -55,9 +59,18 @@ class Searches:
         for name in over[:-KEPT]:
             del self.tracks[name]
 
-    def job_is(self, job: JobId, state: State | None, result: str) -> None:
-        """Take in that the job of a trial is over, and what it gave back."""
+    def reported(self, record: fe.TrialReported) -> None:
+        """Take in what a trial told on its way."""
+        self.tracks[record.search].reported(record.number, record.step, record.value)
+
+    def trial_of(self, job: JobId) -> tuple[SearchTrack, Trial] | None:
+        """Return the trial that a job is which is not over."""
+        track = self.tracks.get(self._of_job.get(job, ""))
+        return (track, track.live[job]) if track is not None and job in track.live else None
+
+    def job_is(self, job: JobId, state: State | None, result: str, *, stopped: bool) -> None:
+        """Take in that the job of a trial is over, and what it gave back; `stopped`: for what it reported."""
         name = self._of_job.pop(job, None)
         if name is not None:
-            self.tracks[name].job_is(job, state, result)
+            self.tracks[name].job_is(job, state, result, stopped=stopped)
             self.stirred[name] = None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.flow.json_text import text_of, value_of
-from clearway.flow.search import DRAWN, UNCOUNTED, Point, draw_of, next_point
+from clearway.flow.search import DRAWN, UNCOUNTED, Point, draw_of, next_point, worth
+from clearway.flow.stopping import stops
 from clearway.loop import endings, flows
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
@@ -19,11 +20,16 @@ from clearway.model.reasons import Code, because
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from clearway.flow.search import SearchTrack
+    from clearway.flow.search import SearchTrack, Trial
     from clearway.loop.world import World
     from clearway.model import asks
     from clearway.model.flow import SearchSpec
     from clearway.model.reasons import Reason
+    from clearway.ports.engine import TaskReported
+
+
+MOST_REPORTS = 10_000
+"""What a trial tells after so many reports is not taken."""
 
 
 def submit(world: World, ask: asks.SubmitSearch) -> None:
@@ -68,6 +74,24 @@ def fail(world: World, ask: asks.FailSearch) -> None:
         _stop(world, track, because(Code.NO_POINT, error=ask.error))
 
 
+def reported(world: World, report: TaskReported) -> None:
+    """Take in what a trial tells on its way; one that does badly is stopped, where its search says so."""
+    entry = world.state.live(report.task)
+    found = world.state.flows.searches.trial_of(report.task.job)
+    if entry is None or found is None:
+        return
+    track, trial = found
+    value = worth(track.spec, report.metrics)
+    told = trial.reports[-1][0] if trial.reports else 0
+    if not value or report.step <= told or len(trial.reports) >= MOST_REPORTS:
+        return
+    world.emit(fe.TrialReported(world.now_us, track.spec.name, trial.number, report.step, value))
+    if track.spec.stop is not None and stops(track, trial):
+        searches = world.state.flows.searches
+        searches.doomed.setdefault(entry.id, because(Code.STOPPED_EARLY, rule=track.spec.stop.rule, step=report.step))
+        searches.stirred[track.spec.name] = None
+
+
 def _stop(world: World, track: SearchTrack, cause: Reason) -> None:
     world.emit(fe.SearchStopping(world.now_us, track.spec.name, cause))
     for job in sorted(track.live):
@@ -91,18 +115,24 @@ def look(world: World) -> tuple[SearchView, ...]:
 def _view(track: SearchTrack) -> SearchView:
     spec, best = track.spec, track.best()
     state = "running" if track.state is None else track.state.value
-    trials = tuple(
-        TrialView(t.number, t.point, t.job, "" if t.state is None else t.state.value, t.value) for t in track.trials
-    )
+    trials = tuple(TrialView(t.number, t.point, t.job, _state(t), t.value, tuple(t.reports)) for t in track.trials)
     return SearchView(
         spec.name, state, spec.trials, track.completed, track.failed, None if best is None else best.number, trials,
-        track.reason, spec.direction,
+        track.reason, spec.direction, track.stopped,
     )  # fmt: skip
+
+
+def _state(trial: Trial) -> str:
+    return "" if trial.state is None else "stopped" if trial.stopped else trial.state.value
 
 
 def go_on(world: World) -> None:
     """Let every search go on of which something changed."""
     searches = world.state.flows.searches
+    doomed, searches.doomed = searches.doomed, {}
+    for job, cause in doomed.items():
+        if job in world.jobs:  # it may have come to its end meanwhile
+            endings.cancel(world, world.jobs[job], cause)
     while searches.stirred:
         name = next(iter(searches.stirred))
         del searches.stirred[name]
@@ -135,7 +165,7 @@ def _enter(world: World, track: SearchTrack, point: Point) -> None:
     spec, job = track.spec, JobId(world.state.next_job)
     number = len(track.trials) + 1
     entered = replace(
-        spec.job, name=f"{spec.name}.{number}", input=point.text, env=(*spec.job.env, *_named(point.text))
+        spec.job, name=f"{spec.name}.{number}", input=point.text, env=(*spec.job.env, *_named(point.text)), reports=True
     )
     world.emit(ev.Submitted(world.now_us, job, entered))
     world.emit(fe.TrialEntered(world.now_us, spec.name, number, point.text, point.place, job))

@@ -26,7 +26,7 @@ from clearway.model.errors import ClearwayError, LedgerError
 from clearway.model.fleet import PolicySpec
 from clearway.model.ids import NodeId
 from clearway.model.states import End, State
-from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp, TaskReported
 from clearway.ports.provider import OrderFailed
 
 if TYPE_CHECKING:
@@ -381,7 +381,7 @@ class World:
 
 
 def _ends_first(inputs: Sequence[Ask | Report | OrderFailed]) -> list[int]:
-    """Return in which order inputs of one moment are taken: what tells of a task's end first, else as they came.
+    """Return in which order inputs of one moment are taken: what ended tasks tell first, else as they came.
 
     A node that no longer runs a task would say that nobody saw its end. A task that is up is not moved: a node may
     have spoken before it was started.
@@ -389,5 +389,5 @@ def _ends_first(inputs: Sequence[Ask | Report | OrderFailed]) -> list[int]:
     ended = {one.task for one in inputs if isinstance(one, TaskIsGone)}
     if not ended or len(ended) == len(inputs):
         return list(range(len(inputs)))
-    early = [isinstance(one, TaskIsGone | TaskIsUp) and one.task in ended for one in inputs]
+    early = [isinstance(one, TaskIsGone | TaskIsUp | TaskReported) and one.task in ended for one in inputs]
     return sorted(range(len(inputs)), key=lambda i: not early[i])

@@ -58,7 +58,8 @@ class Draw(msgspec.Struct, frozen=True, tag=True):
     """Find the point of trial `number` of a search. Telling it twice draws one point.
 
     `points` and `values` are of the trials before, as JSON; a value is empty where a trial told none. `order` says in
-    which order they entered (their numbers) and ended (minus their numbers).
+    which order they entered (their numbers) and ended (minus their numbers). `stopped`: numbers of those that were
+    stopped early, with the step and value that they reported last.
     """
 
     search: SearchSpec
@@ -66,6 +67,7 @@ class Draw(msgspec.Struct, frozen=True, tag=True):
     points: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     order: tuple[int, ...] = ()
+    stopped: tuple[tuple[int, int, str], ...] = ()
 
 
 Supply = Order | GiveBack

@@ -188,13 +188,17 @@ class LookSearches(msgspec.Struct, frozen=True):
 
 
 class TrialView(msgspec.Struct, frozen=True):
-    """A trial: its point and what it is worth, as JSON (empty: nothing); no `state` while its job is not over."""
+    """A trial: its point and what it is worth, as JSON (empty: nothing); no `state` while its job is not over.
+
+    `reports` are the steps and values that it told on its way.
+    """
 
     number: int
     point: str
     job: JobId
     state: str
     value: str
+    reports: tuple[tuple[int, str], ...] = ()
 
 
 class SearchView(msgspec.Struct, frozen=True):
@@ -209,6 +213,7 @@ class SearchView(msgspec.Struct, frozen=True):
     trials: tuple[TrialView, ...]
     reason: Reason | None = None
     direction: str = "minimize"
+    stopped: int = 0
 
 
 class SetClock(msgspec.Struct, frozen=True):

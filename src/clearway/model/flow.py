@@ -149,6 +149,20 @@ class Dimension(msgspec.Struct, frozen=True, omit_defaults=True):
     real: bool = False
 
 
+class StopSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When trials of a search are stopped that do badly, by what they report on their way: median, halving, hyperband.
+
+    No trial is stopped before `min_step`. `min_trials` others must have come as far for a median; of those that reach a
+    rung of a halving one in `reduction` goes on; `max_step` is where a trial ends, for hyperband.
+    """
+
+    rule: str
+    min_step: int = 1
+    min_trials: int = 5
+    reduction: int = 3
+    max_step: int = 0
+
+
 class SearchSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A search for good values: `trials` completed trials are wanted, at most `parallel` of them at a time.
 
@@ -166,3 +180,4 @@ class SearchSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     max_failed: int = 0
     metric: str = ""
     direction: str = "minimize"
+    stop: StopSpec | None = None

@@ -188,6 +188,15 @@ class TrialEntered(_Record, frozen=True, tag=True):
     job: JobId
 
 
+class TrialReported(_Record, frozen=True, tag=True):
+    """A trial told at a step of its work what it is worth (JSON) so far."""
+
+    search: str
+    number: int
+    step: int
+    value: str
+
+
 class SearchStopping(_Record, frozen=True, tag=True):
     """No trial of a search enters any more: a person cancelled it."""
 
@@ -206,5 +215,5 @@ class SearchEnded(_Record, frozen=True, tag=True):
 FlowRecord = (
     FlowBegan | FlowRerun | StepBegan | PartEntered | LoopEnded | StepEnded | StepAnswered | FlowStopping | FlowEnded
     | Reopened | ClockSet | ScheduleSet | ScheduleRemoved | SchedulePaused | Ticked | TicksMissed | RunFreed
-    | SearchBegan | TrialEntered | SearchStopping | SearchEnded | StepSkipped
+    | SearchBegan | TrialEntered | SearchStopping | SearchEnded | StepSkipped | TrialReported
 )  # fmt: skip

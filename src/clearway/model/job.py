@@ -142,6 +142,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     index: int | None = None
     traceparent: str = ""
     secrets: tuple[str, ...] = ()
+    reports: bool = False
 
     @property
     def estimate_us(self) -> int | None:

@@ -81,6 +81,7 @@ class Code(StrEnum):
     EVERY_POINT = "every-point"
     TRIALS_FAILED = "trials-failed"
     NO_POINT = "no-point"
+    STOPPED_EARLY = "stopped-early"
 
 
 class Reason(msgspec.Struct, frozen=True, gc=False):

@@ -86,6 +86,10 @@ def _no_point(f: Facts) -> str:
     return f"its sampler found no point: {f.name('error', 'it does not say why')}"
 
 
+def _stopped_early(f: Facts) -> str:
+    return f"stopped early by the rule {f.name('rule')}: others did better at step {f.number('step')}"
+
+
 SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.STEP_FAILED: _step_failed,
     Code.LOOP_LIMIT: _loop_limit,
@@ -104,4 +108,5 @@ SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.EVERY_POINT: _every_point,
     Code.TRIALS_FAILED: _trials_failed,
     Code.NO_POINT: _no_point,
+    Code.STOPPED_EARLY: _stopped_early,
 }

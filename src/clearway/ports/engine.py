@@ -35,6 +35,17 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
     result: str = ""
 
 
+class TaskReported(msgspec.Struct, frozen=True, tag=True):
+    """A task told at a step of its work how it does: `metrics` is JSON, a number or a map of names to numbers.
+
+    May come again, and late; what comes after the task's end is dropped.
+    """
+
+    task: TaskRef
+    step: int
+    metrics: str
+
+
 class NodeIsUp(msgspec.Struct, frozen=True, tag=True):
     """A node exists with these words and runs these tasks.
 
@@ -71,7 +82,7 @@ class NodeIsGone(msgspec.Struct, frozen=True, tag=True):
     node: str
 
 
-Report = TaskIsUp | TaskIsGone | NodeIsUp | NodeIsQuiet | NodeIsNoticed | NodeIsGone
+Report = TaskIsUp | TaskIsGone | TaskReported | NodeIsUp | NodeIsQuiet | NodeIsNoticed | NodeIsGone
 
 
 class Inventory(msgspec.Struct, frozen=True):

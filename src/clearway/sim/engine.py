@@ -14,6 +14,7 @@ from clearway.ports.engine import (
     Report,
     TaskIsGone,
     TaskIsUp,
+    TaskReported,
 )
 from clearway.sim.heap import Heap, VirtualClock
 from clearway.sim.machines import Held, Machine, Reach, Run
@@ -257,8 +258,21 @@ class SimEngine:
         run.progress.go(run.speed(now_us), now_us)
         if now_us < run.copied_us:
             self._heap.push(run.copied_us, ENDS_FIRST, self._copied, run)
+        self._tell_next(run)
         if run.progress.rate and run.work is not None:
             self._heap.push(run.progress.end_us(run.work), ENDS_FIRST, self._finish, run)
+
+    def _tell_next(self, run: Run) -> None:
+        """Have the next report of an attempt come when its work is done."""
+        if run.progress.rate and run.work is not None and run.told < len(run.truth.reports):
+            self._heap.push(run.progress.end_us(run.report_work(run.told)), ENDS_FIRST, self._reported, run)
+
+    def _reported(self, run: Run) -> None:
+        task, held = next(iter(run.held.items()))
+        if held.machine.reach is Reach.UP:
+            self._reports.append(TaskReported(task, run.told + 1, run.truth.reports[run.told]))
+        run.told += 1
+        self._tell_next(run)
 
     def _beside(self, run: Run) -> None:
         """Take note of the attempts that share a device's time with one that changes: their speed may change."""

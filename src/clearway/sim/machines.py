@@ -66,7 +66,7 @@ class Run:
 
     __slots__ = (
         "attempt", "broken", "copied_us", "counts", "held", "job", "paused", "progress", "shares", "spec", "stopping",
-        "truth", "version", "was_whole", "work", "works", "written_off",
+        "told", "truth", "version", "was_whole", "work", "works", "written_off",
     )  # fmt: skip
 
     def __init__(self, order: Launch, truth: Truth, saved: int) -> None:
@@ -79,6 +79,7 @@ class Run:
         self.progress = Progress(saved, remembers=order.spec.checkpoint.every_us > 0)
         runtime_us = truth.runtime_us(self.attempt)
         self.work = None if runtime_us is None else work_of(order.spec, runtime_us)
+        self.told = sum(self.report_work(i) <= saved for i in range(len(truth.reports)))
         self.written_off = False
         self.copied_us = 0  # when all its tasks have their inputs
         self.broken = False  # a task died without a word, and the others wait for it
@@ -86,6 +87,10 @@ class Run:
         self.works = False  # as it was last looked at
         self.shares = any(role.demand.colocate for role in order.spec.roles)
         self.version = 0
+
+    def report_work(self, number: int) -> int:
+        """Return the work that is done when it tells its report of this number, from 0."""
+        return (self.work or 0) * (number + 1) // len(self.truth.reports)
 
     def add(self, task: TaskRef, held: Held, now_us: int) -> None:
         """Note that a task of it runs, and copies first what its machine does not hold."""

@@ -27,7 +27,8 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `runtimes_us` empty: it runs until it is stopped. `stop_us` is from the order to stop until it is gone, None for
     never. `speed` by GPU model and `slowdown` by level are in millionths, `busy` (the part of its devices that it
-    really uses) in thousandths. `result` is the JSON text that a success gives back.
+    really uses) in thousandths. `result` is the JSON text that a success gives back, `reports` are
+    those that it tells on its way, evenly over its work: the first at step 1, the last with its end.
     """
 
     runtimes_us: tuple[int, ...] = ()
@@ -38,6 +39,7 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     busy: int = v.MILLI
     cancel_after_us: int | None = None
     result: str = ""
+    reports: tuple[str, ...] = ()
 
     def runtime_us(self, attempt: int) -> int | None:
         """Return how long this attempt would run from nothing; None for until it is stopped."""

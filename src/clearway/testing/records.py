@@ -5,7 +5,7 @@ from __future__ import annotations
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
-from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, SearchSpec, StepSpec
+from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, SearchSpec, StepSpec, StopSpec
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
@@ -125,8 +125,16 @@ def every_record() -> list[ev.Record]:
         fe.FlowBegan(75, FlowId(5), FlowSpec("in", (StepSpec("x", full_job()),)), PartOf(FlowId(4), "in", 2, 3)),
         fe.FlowRerun(76, FlowId(5), 2, inner_flow(), PartOf(FlowId(4), "in"), ("x",), ("in",), "her"),
         fe.ScheduleSet(77, ScheduleSpec("J", "@daily", job=full_job(), jitter_us=5)),
+        fe.TrialReported(78, "X", 1, 3, "0.25"),
+        fe.SearchBegan(78, early_search()),
     ]
     return made
+
+
+def early_search() -> SearchSpec:
+    """Return a search that stops trials."""
+    space = (Dimension("x", ("1", "2")),)
+    return SearchSpec("E", 3, full_job(), space, metric="loss", stop=StopSpec("hyperband", 2, 3, 4, 27))
 
 
 def inner_flow() -> FlowSpec:

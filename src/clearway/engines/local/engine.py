@@ -16,6 +16,7 @@ from clearway.engines.local.handed import result_of
 from clearway.engines.local.health import Health
 from clearway.engines.local.inventory import unhealthy_of
 from clearway.engines.local.link import Link
+from clearway.engines.local.metrics import Metrics
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
@@ -68,6 +69,7 @@ class LocalEngine:
         self._output_size, self._traces = output_size, traces
         self._workdir = workdir if workdir is not None else Path.home()
         self._link = Link(self.home / paths.RUNNER, *lead)
+        self._metrics = Metrics(self.home)
         self._launches: dict[TaskRef, Message] = {}
         self._halts: dict[TaskRef, Message] = {}
         self._pauses: dict[TaskRef, Message] = {}
@@ -144,6 +146,8 @@ class LocalEngine:
         """Return when there may be a report, when woken, or after `timeout_s`."""
         until = time.monotonic() + timeout_s
         while not self._reports and (left := until - time.monotonic()) > 0:
+            look_s = self._metrics.wait_s()
+            left = left if look_s is None else min(left, look_s)
             if self._link.wait(min(left, self._link.wait_s(), PING_AFTER_S), self._wake_out):
                 os.read(self._wake_out, 4096)
                 return
@@ -192,6 +196,7 @@ class LocalEngine:
     def _turn(self) -> None:
         for message in self._link.turn():
             self._hear(message)
+        self._reports += self._metrics.look()
         told = self._quiet_told_at
         if told is not None and self._link.greeted and self._link.last_heard > told:
             self._quiet_told_at = None  # it only hung: what it knows comes with its answer
@@ -208,6 +213,7 @@ class LocalEngine:
         if said == "up":
             task = orders.task_of(message["task"])
             self._launches.pop(task, None)
+            self._metrics.watch([task])
             self._reports.append(TaskIsUp(task))
         elif said == "gone":
             self._report_gone(self._gone(message))
@@ -235,10 +241,12 @@ class LocalEngine:
     def _report_gone(self, report: TaskIsGone) -> None:
         for kept in (self._launches, self._halts, self._pauses):
             kept.pop(report.task, None)
+        self._reports += self._metrics.last(report.task)
         self._reports.append(report)
 
     def _up(self, here: Message) -> NodeIsUp:
         running = dict.fromkeys((*map(orders.task_of, here["live"]), *self._launches))
+        self._metrics.watch(running)
         self._told_unhealthy = self._health.unhealthy
         return NodeIsUp(self._node, tuple(running), self._told_unhealthy, tuple(map(orders.task_of, self._stuck)))
 

@@ -1,4 +1,4 @@
-"""What a step of a workflow is handed and gives back: two files beside its logs."""
+"""What a step of a workflow or a trial is handed, gives back and reports: files beside its logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BYTES = 1_000_000
 
 
 def path_of(home: Path, task: TaskRef, kind: str) -> Path:
-    """Return the file of a task for its `input` or its `result`."""
+    """Return the file of a task for its `input`, its `result` or its `metrics`."""
     return home / "logs" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}.{kind}"
 
 
@@ -25,10 +25,14 @@ def hand_over(launch: Launch, home: Path) -> dict[str, str]:
     """Write the input of a task, if it is handed one, and return the variables by which it finds both files."""
     if not launch.spec.input:
         return {}
-    given, result = (path_of(home, launch.task, kind) for kind in ("input", "result"))
+    given, result, metrics = (path_of(home, launch.task, kind) for kind in ("input", "result", "metrics"))
     given.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     given.write_text(launch.spec.input)
-    return {"CLEARWAY_INPUT": str(given), "CLEARWAY_RESULT": str(result)}
+    files = {"CLEARWAY_INPUT": str(given), "CLEARWAY_RESULT": str(result)}
+    if launch.spec.reports:
+        metrics.touch(mode=0o600)
+        files["CLEARWAY_METRICS"] = str(metrics)
+    return files
 
 
 def result_of(home: Path, task: TaskRef) -> str:

@@ -46,6 +46,8 @@ class TrialKept(msgspec.Struct, frozen=True, omit_defaults=True):
     place: int
     state: State | None = None
     value: str = ""
+    reports: tuple[tuple[int, str], ...] = ()
+    stopped: bool = False
 
 
 class SearchKept(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,7 +93,10 @@ def _schedule(track: ScheduleTrack) -> ScheduleKept:
 
 
 def _search(track: SearchTrack) -> SearchKept:
-    trials = tuple(TrialKept(one.job, one.point, one.place, one.state, one.value) for one in track.trials)
+    trials = tuple(
+        TrialKept(one.job, one.point, one.place, one.state, one.value, tuple(one.reports), one.stopped)
+        for one in track.trials
+    )
     return SearchKept(track.spec, trials, tuple(track.order), track.stopping, track.state, track.reason)
 
 
@@ -120,8 +125,8 @@ def _search_again(kept: SearchKept) -> SearchTrack:
     track = SearchTrack(kept.spec)
     for one in kept.trials:
         trial = track.entered(one.job, one.point, one.place)
-        track.job_is(one.job, one.state)
-        trial.value = one.value
+        track.job_is(one.job, one.state, stopped=one.stopped)
+        trial.value, trial.reports = one.value, list(one.reports)
     track.order = list(kept.order)
     track.stopping, track.state, track.reason = kept.stopping, kept.state, kept.reason
     return track
