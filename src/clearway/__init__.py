@@ -5,8 +5,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from clearway.sdk.checkpoint import checkpoint as checkpoint
-    from clearway.sdk.tasks.task import task as task
     from clearway.sdk.report import report as report
+    from clearway.sdk.tasks.task import task as task
 
 __version__ = "0.1.0"
 

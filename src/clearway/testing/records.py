@@ -120,13 +120,7 @@ def every_record() -> list[ev.Record]:
         fe.FlowBegan(71, FlowId(3), FlowSpec("asks", (StepSpec("ask", pause="Go on?"),))),
         fe.StepAnswered(72, FlowId(3), "ask", "3", "her"),
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
-        fe.StepSkipped(74, FlowId(3), "ask", "her"),
-        fe.FlowBegan(75, FlowId(4), inner_flow()),
-        fe.FlowBegan(75, FlowId(5), FlowSpec("in", (StepSpec("x", full_job()),)), PartOf(FlowId(4), "in", 2, 3)),
-        fe.FlowRerun(76, FlowId(5), 2, inner_flow(), PartOf(FlowId(4), "in"), ("x",), ("in",), "her"),
-        fe.ScheduleSet(77, ScheduleSpec("J", "@daily", job=full_job(), jitter_us=5)),
-        fe.TrialReported(78, "X", 1, 3, "0.25"),
-        fe.SearchBegan(78, early_search()),
+        *_later_flow_records(),
     ]
     return made
 
@@ -135,6 +129,18 @@ def early_search() -> SearchSpec:
     """Return a search that stops trials."""
     space = (Dimension("x", ("1", "2")),)
     return SearchSpec("E", 3, full_job(), space, metric="loss", stop=StopSpec("hyperband", 2, 3, 4, 27))
+
+
+def _later_flow_records() -> list[ev.Record]:
+    return [
+        fe.StepSkipped(74, FlowId(3), "ask", "her"),
+        fe.FlowBegan(75, FlowId(4), inner_flow()),
+        fe.FlowBegan(75, FlowId(5), FlowSpec("in", (StepSpec("x", full_job()),)), PartOf(FlowId(4), "in", 2, 3)),
+        fe.FlowRerun(76, FlowId(5), 2, inner_flow(), PartOf(FlowId(4), "in"), ("x",), ("in",), "her"),
+        fe.ScheduleSet(77, ScheduleSpec("J", "@daily", job=full_job(), jitter_us=5)),
+        fe.TrialReported(78, "X", 1, 3, "0.25"),
+        fe.SearchBegan(78, early_search()),
+    ]
 
 
 def inner_flow() -> FlowSpec:
