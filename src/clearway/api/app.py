@@ -22,6 +22,8 @@ from clearway.api import (
     metrics,
     outlooks,
     overview,
+    page,
+    previews,
     problems,
     queues,
     schedules,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 PREFIX = "/api/v1"
 ROOMS = (
     machines, overview, timeline, waste, events, config, queues, bookings, call_files, calls, call_rows, code,
-    secrets, flows, schedules, searches, jobs, outlooks, verbs, logs,
+    secrets, flows, schedules, searches, jobs, outlooks, previews, verbs, logs,
 )  # fmt: skip
 
 
@@ -71,4 +73,5 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     for room in ROOMS:
         app.include_router(room.router, prefix=PREFIX)
     app.include_router(metrics.router)
+    app.include_router(page.router)
     return TellsTheTime(Access(app, token), lambda: iso(desk.controller.now_us()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -92,15 +92,18 @@ def jobs(
     desk: TheDesk,
     wanted: Annotated[Wanted, Depends(_wanted)],
     array: Annotated[str | None, Query(description="The jobs of this array; otherwise it stands for them")] = None,
+    reason: Annotated[str | None, Query(description="Only those that wait for this before all: its code")] = None,
     cursor: Annotated[str | None, Query(description="`next` of the answer before: what follows it")] = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = MOST_ROWS,
+    oldest: Annotated[bool, Query(description="Those that came first go first")] = False,  # noqa: FBT002
 ) -> Response:
     """List jobs, newest first; those that are over only with `everything`, or where `state` asks for them.
 
     `next` is the `cursor` with which the list goes on, null at its end.
     """
     whose = None if array is None else desk.job_id(array)
-    fitting = (row for row in _newest_first(desk, cursor) if row.array == whose and wanted.fits(row))
+    rows_in_order = _in_order(desk, cursor, oldest=oldest)
+    fitting = (row for row in rows_in_order if row.array == whose and wanted.fits(row) and _waits(desk, row, reason))
     found = list(islice(fitting, limit + 1))
     rows = [job_row(desk, row) for row in found[:limit]]
     return answer({"jobs": rows, "next": str(found[limit - 1].id) if len(found) > limit else None})
@@ -197,14 +200,25 @@ def _hopeless(reason: Reason) -> bool:
     return beyond or reason.code is Code.NEVER_FITS
 
 
-def _newest_first(desk: Desk, cursor: str | None) -> Iterator[JobRow]:
-    """Return the jobs on the board from the highest number down; with a cursor those below it."""
+def _waits(desk: Desk, row: JobRow, code: str | None) -> bool:
+    """Whether a job waits for this before all else."""
+    if code is None:
+        return True
+    reasons = desk.board.reasons(row) if row.state is State.PENDING else ()
+    return bool(reasons) and reasons[0].code == code
+
+
+def _in_order(desk: Desk, cursor: str | None, *, oldest: bool) -> Iterator[JobRow]:
+    """Return the jobs on the board from the highest number down, or from the lowest up; behind a cursor."""
     numbers = sorted(list(desk.board.jobs))  # noqa: C414  a copy: the loop changes it
     if cursor is not None:
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 19):  # noqa: PLR2004  it fits 64 bits
             raise InputError("cursor", cursor, "`next` of an earlier answer", "query")
-        del numbers[bisect_left(numbers, int(cursor)) :]
-    rows = map(desk.board.jobs.get, reversed(numbers))
+        if oldest:
+            del numbers[: bisect_right(numbers, int(cursor))]
+        else:
+            del numbers[bisect_left(numbers, int(cursor)) :]
+    rows = map(desk.board.jobs.get, numbers if oldest else reversed(numbers))
     return (row for row in rows if row is not None)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import FACE, iso
@@ -80,20 +80,27 @@ def _waiting(desk: Desk, rows: list[JobRow]) -> list[dict[str, Any]]:
 
 
 @router.get("/devices")
-def devices(desk: TheDesk, request: Request) -> Response:
+def devices(
+    desk: TheDesk,
+    request: Request,
+    node: Annotated[tuple[str, ...], Query(description="Only this node; may stand several times")] = (),
+) -> Response:
     """List nodes with their devices: who holds which share, which are linked, and what is really used of them."""
+    if node:
+        return answer({"nodes": _devices(desk, frozenset(node))})
     kept: Kept[list[dict[str, Any]]] = request.app.state.kept["devices"]
     return answer({"nodes": kept.get(desk.journal.last(), lambda: _devices(desk))})
 
 
-def _devices(desk: Desk) -> list[dict[str, Any]]:
+def _devices(desk: Desk, only: frozenset[str] | None = None) -> list[dict[str, Any]]:
+    rows = [row for row in list(desk.board.nodes.values()) if only is None or row.spec.name in only]
+    wanted = {row.id for row in rows}
     holders: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for job, grants in desk.board.holders():
         for grant in grants:
-            for device in grant.devices:
+            for device in grant.devices if grant.node in wanted else ():
                 holders.setdefault((grant.node, device), []).append(_holder(desk, job, grant))
-    nodes = sorted(list(desk.board.nodes.values()), key=lambda row: row.id)  # noqa: C414  a copy: the loop changes it
-    return [_with_holders(row, holders) for row in nodes]
+    return [_with_holders(row, holders) for row in sorted(rows, key=lambda row: row.id)]
 
 
 def _with_holders(row: NodeRow, holders: dict[tuple[int, int], list[dict[str, Any]]]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""A large invented place that serves the real API: for looking at the dashboard, its tests and its numbers."""

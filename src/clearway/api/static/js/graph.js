@@ -1,0 +1,76 @@
+// A drawing of steps and what comes after what: columns from left to right, each step once.
+import { h, s } from "./dom.js";
+import { shapeOf } from "./icons.js";
+
+const WIDE = 184;
+const TALL = 46;
+const ACROSS = 56;
+const DOWN = 16;
+const LETTERS = 21;
+
+/** Return the columns of steps: each one right of all that it comes after. */
+export function columns(steps) {
+  const known = new Map(steps.map((step) => [step.name, step]));
+  const depth = new Map();
+  const deep = (name, path) => {
+    if (depth.has(name)) return depth.get(name);
+    if (path.has(name)) return 0;
+    const before = known.get(name).after.filter((one) => known.has(one));
+    const found = Math.max(-1, ...before.map((one) => deep(one, new Set(path).add(name)))) + 1;
+    depth.set(name, found);
+    return found;
+  };
+  const found = [];
+  for (const step of steps) (found[deep(step.name, new Set())] ??= []).push(step);
+  const place = new Map();
+  for (const column of found) {
+    const middle = (step) => {
+      const before = step.after.map((one) => place.get(one)).filter((at) => at !== undefined);
+      return before.length > 0 ? before.reduce((sum, at) => sum + at, 0) / before.length : Infinity;
+    };
+    column.sort((a, b) => middle(a) - middle(b) || 0);
+    column.forEach((step, at) => place.set(step.name, at - (column.length - 1) / 2));
+  }
+  return found;
+}
+
+/** Draw steps; `choose(step)` is called for the one that is picked. */
+export function graph(steps, chosen, choose) {
+  const found = columns(steps);
+  const most = Math.max(...found.map((column) => column.length));
+  const width = found.length * (WIDE + ACROSS) - ACROSS + 8;
+  const height = most * (TALL + DOWN) - DOWN + 8;
+  const at = new Map();
+  found.forEach((column, x) => {
+    const top = (height - (column.length * (TALL + DOWN) - DOWN)) / 2;
+    column.forEach((step, y) => at.set(step.name, [4 + x * (WIDE + ACROSS), top + y * (TALL + DOWN)]));
+  });
+  const lines = steps.flatMap((step) => step.after.filter((one) => at.has(one)).map((one) => line(at.get(one), at.get(step.name))));
+  const drawing = s("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines), steps.map((step) => box(step, at.get(step.name), step.name === chosen, choose)));
+  return h("div", { class: "graph-hold", tabindex: "0", role: "region", "aria-label": "The steps as a drawing" }, drawing);
+}
+
+function line([x1, y1], [x2, y2]) {
+  const from = x1 + WIDE;
+  const half = Math.max(24, (x2 - from) / 2);
+  return s("path", { d: `M${from} ${y1 + TALL / 2}C${from + half} ${y1 + TALL / 2} ${x2 - half} ${y2 + TALL / 2} ${x2} ${y2 + TALL / 2}` });
+}
+
+function box(step, [x, y], pressed, choose) {
+  const [tag, words] = shapeOf(step.state);
+  const name = step.name.length > LETTERS ? `${step.name.slice(0, LETTERS - 1)}…` : step.name;
+  const jobs = step.jobs > 1 ? ` · ${step.jobs} jobs` : "";
+  const act = (event) => {
+    if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    choose(step);
+  };
+  return s(
+    "g",
+    { class: "graph-step", tabindex: "0", role: "button", "aria-pressed": String(pressed), "aria-label": `${step.name}: ${step.state}`, data: { state: step.state }, transform: `translate(${x} ${y})`, onclick: act, onkeydown: act },
+    s("rect", { width: WIDE, height: TALL, rx: 9 }),
+    s("svg", { x: 12, y: 10, width: 14, height: 14, viewBox: "0 0 14 14", class: "graph-shape" }, s(tag, words)),
+    s("text", { x: 33, y: 21, class: "graph-name" }, name),
+    s("text", { x: 33, y: 37, class: "graph-state" }, `${step.state.replaceAll("_", " ")}${jobs}`),
+  );
+}

@@ -1,0 +1,101 @@
+// What decides: the policy in force, how fast it decides, and what others would have done.
+import { h, put } from "../dom.js";
+import { get } from "../net.js";
+import { watch } from "../live.js";
+import { bones, empty, faultText, figures, heading, pairs, panel, when } from "../parts.js";
+import { number, percent, span } from "../format.js";
+
+const MEANINGS = {
+  order: "who is next, compared in turn",
+  backfill: "who may pass whom",
+  preempt: "what may stop a job",
+  estimate: "where run times come from",
+  score: "which place is best",
+};
+const TIMES = new Set(["half_life", "min_runtime", "calm", "time_slice", "reservation_timeout", "lease", "ageing"]);
+
+export function open(root) {
+  const body = h("div", {}, bones(74, 260));
+  put(root, heading("Policy"), body);
+  const kept = watch((signal) => Promise.all([get("policy", {}, signal), get("status", {}, signal)]), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
+  return () => kept.stop();
+
+  function show([policy, status]) {
+    const times = policy.decisions ?? null;
+    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), shadows(policy), itself(status)));
+  }
+}
+
+function numbers(policy, times) {
+  const rows = [["In force", policy.name ?? "own words"]];
+  if (times) {
+    rows.push(["Decision time, median", times.median_ms == null ? "–" : `${number(times.median_ms)} ms`, times.p95_ms == null ? "" : `95 %: ${number(times.p95_ms)} ms`]);
+    rows.push(["Cycles looked at", number(times.cycles)]);
+  }
+  if (policy.hash) rows.push(["Hash", policy.hash.slice(0, 10), "written with each decision"]);
+  return figures(rows);
+}
+
+function inForce(policy) {
+  const words = policy.words ?? {};
+  const first = Object.keys(MEANINGS).filter((name) => name in words);
+  const rest = Object.keys(words).filter((name) => !(name in MEANINGS));
+  return panel(
+    "In force",
+    {},
+    h(
+      "div",
+      { class: "body grid" },
+      h("dl", { class: "words" }, first.map((name) => h("div", {}, h("dt", {}, name, h("span", { class: "quiet small" }, ` ${MEANINGS[name]}`)), h("dd", {}, chain(words[name]))))),
+      h("details", {}, h("summary", {}, "All other words"), pairs(rest.map((name) => [name.replaceAll("_", " "), said(name, words[name])]))),
+    ),
+  );
+}
+
+function chain(value) {
+  const list = Array.isArray(value) ? value : value && typeof value === "object" ? Object.entries(value).map(([name, weight]) => `${name} × ${weight}`) : [String(value)];
+  if (list.length === 0) return h("span", { class: "quiet" }, "never");
+  return h("span", { class: "chips" }, list.map((one) => h("span", { class: "chip" }, one)));
+}
+
+function said(name, value) {
+  if (value == null) return "none";
+  if (TIMES.has(name)) return span(value);
+  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+}
+
+function shadows(policy) {
+  const found = policy.shadows ?? [];
+  if (found.length === 0)
+    return panel(
+      "Others beside it",
+      {},
+      empty("No other policy has been tried here.", ["Replay your own past under another one, before it holds: ", h("code", {}, "clearway replay --policy throughput")], "policy"),
+    );
+  return panel(
+    "Others beside it",
+    { note: "what they would have decided" },
+    h("ul", { class: "body reasons" }, found.map((one) => h("li", {}, h("strong", {}, one.name), h("p", { class: "quiet small" }, `${percent(one.same)} of ${number(one.decisions)} decisions the same`)))),
+  );
+}
+
+function itself(status) {
+  const { self_audit: audit, engine, controller } = status;
+  const found = Object.values(audit.found ?? {}).reduce((sum, one) => sum + one, 0);
+  return panel(
+    "The controller",
+    {},
+    h(
+      "div",
+      { class: "body" },
+      pairs([
+        ["version", controller.version],
+        ["running since", when(controller.since)],
+        ["engine", engine.name],
+        ["records", number(status.journal.records)],
+        ["looked at itself", audit.at ? ["last ", when(audit.at), found ? `, ${number(found)} differences repaired` : ", all well"] : "not yet"],
+        ...Object.entries(engine.enforced ?? {}).map(([name, how]) => [name, how]),
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,90 @@
+// What is held and does nothing, what is free and of no use, and who pays for it.
+import { h, put } from "../dom.js";
+import { get } from "../net.js";
+import { watch } from "../live.js";
+import { fleet } from "../data.js";
+import { bones, choice, empty, faultText, figures, heading, jobLink, meter, panel, table, when } from "../parts.js";
+import { brief, local, number, percent } from "../format.js";
+
+const SPANS = [["24", "24 h"], ["168", "7 d"], ["720", "30 d"]];
+const IDLE = 0.05;
+
+export function open(root) {
+  let hours = 24;
+  const body = h("div", {}, bones(74, 240, 240));
+  const time = choice("Time looked at", SPANS, "24", (value) => {
+    hours = Number(value);
+    void kept.again();
+  });
+  put(root, heading("Waste", { more: [time] }), body);
+  const ask = (signal) => {
+    const to = new Date();
+    const from = new Date(to - hours * 3600e3);
+    return Promise.all([get("waste", { from: from.toISOString(), to: to.toISOString() }, signal), fleet(signal), get("overview", {}, signal)]);
+  };
+  const kept = watch(ask, show, { wants: () => false, every: 15000, failed: (error) => put(body, empty("This could not be worked out.", faultText(error), "warn")) });
+  return () => kept.stop();
+
+  function show([waste, nodes, overview]) {
+    put(body, numbers(waste, overview), h("div", { class: "grid" }, h("div", { class: "grid two" }, idle(waste, nodes), lacking(waste, overview)), spent(waste)));
+  }
+}
+
+const sum = (rows, name) => rows.reduce((total, row) => total + (row[name] ?? 0), 0);
+
+function numbers(waste, overview) {
+  const { gpus } = overview;
+  const { now } = waste;
+  return figures(
+    [
+      ["Free now", number(now.free_gpus), `of ${brief(gpus.total)} GPUs`],
+      ["Free, yet of no use", number(now.fragmented_gpus), now.lacking_jobs ? `while ${brief(now.lacking_jobs)} wait for GPUs` : "nobody lacks any"],
+      ["GPU-hours held", number(Math.round(sum(waste.held, "gpu_hours")))],
+      waste.measured && ["GPU-hours idle", number(Math.round(sum(waste.held, "idle_gpu_hours"))), percent(sum(waste.held, "idle_gpu_hours") / Math.max(1e-9, sum(waste.held, "gpu_hours")))],
+      waste.held.some((row) => row.cost != null) && ["Money", number(Math.round(sum(waste.held, "cost")))],
+    ].filter(Boolean),
+  );
+}
+
+function idle(waste, nodes) {
+  const found = nodes.flatMap((node) => node.devices.filter((device) => device.used != null && device.used < IDLE && device.held > 0).map((device) => ({ node, device })));
+  const measured = nodes.some((node) => node.devices.some((device) => device.used != null));
+  if (!measured) return panel("Held, but idle", {}, empty("Nothing here measures real use.", "Where NVIDIA's library is found, each device shows how much of it is really used.", "waste"));
+  if (found.length === 0) return panel("Held, but idle", {}, empty("No device is held and idle.", "Every device that somebody holds is at work.", "waste"));
+  const columns = [
+    { name: "Device", head: true, cell: ({ node, device }) => h("span", { class: "name" }, `${node.name}: ${device.number}`) },
+    { name: "Held by", cell: ({ device }) => device.holders.map((one, at) => [at > 0 && ", ", jobLink(one.job, one.name)]) },
+    { name: "Used", right: true, cell: ({ device }) => percent(device.used) },
+  ];
+  return panel("Held, but idle", { note: `${brief(found.length)} devices` }, table(columns, found.slice(0, 30), { caption: "Devices that are held and not used" }));
+}
+
+function lacking(waste, overview) {
+  const rows = overview.waiting ?? [];
+  if (rows.length === 0) return panel("Who waits meanwhile", {}, empty("Nobody waits.", "Whatever is free is there for the next one.", "jobs"));
+  const columns = [
+    { name: "Why", head: true, cell: (row) => h("span", { class: "name" }, local(row.text)) },
+    { name: "Jobs", right: true, cell: (row) => brief(row.jobs) },
+    { name: "GPUs wanted", right: true, cell: (row) => number(row.gpus) },
+    { name: "Longest", cell: (row) => row.longest && [jobLink(row.longest.id, row.longest.name), h("span", { class: "quiet" }, " ", when(row.longest.submitted, { relative: true }))] },
+  ];
+  return panel("Who waits meanwhile", {}, h("div", { class: "scroll" }, table(columns, rows, { caption: "Why jobs wait, most first" })));
+}
+
+function spent(waste) {
+  if (waste.held.length === 0) return panel("Who held what", {}, empty("Nothing was held in this time.", "What jobs hold adds up here, by tenant and queue.", "queues"));
+  const rows = [...waste.held].sort((a, b) => b.gpu_hours - a.gpu_hours);
+  const most = rows[0].gpu_hours || 1;
+  const hours = (n) => (n == null ? "–" : number(Math.round(n * 10) / 10));
+  const columns = [
+    { name: "Queue", head: true, cell: (row) => h("span", { class: "name" }, row.queue || "–") },
+    { name: "Tenant", cell: (row) => h("span", { class: "name" }, row.tenant || "–") },
+    { name: "Part", cell: (row) => meter((row.used_gpu_hours ?? row.gpu_hours) / most, { soft: row.gpu_hours / most, label: `${hours(row.gpu_hours)} GPU-hours` }) },
+    { name: "GPU-hours", right: true, cell: (row) => hours(row.gpu_hours) },
+    { name: "Used", right: true, cell: (row) => hours(row.used_gpu_hours) },
+    { name: "Idle", right: true, cell: (row) => hours(row.idle_gpu_hours) },
+    { name: "Money", right: true, cell: (row) => (row.cost == null ? "–" : number(row.cost)) },
+  ];
+  const since = waste.since !== waste.from ? ["from ", when(waste.since), ", the earliest that is at hand"] : null;
+  return panel("Who held what", { note: since }, h("div", { class: "scroll" }, table(columns, rows, { caption: "GPU-hours by queue and tenant" })));
+}

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.page.visitor import ARGS, CHROMIUM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of the page."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  only where there is a browser
+
+    with sync_playwright() as player:
+        found = player.chromium.launch(executable_path=CHROMIUM, args=list(ARGS))
+        yield found
+        found.close()
