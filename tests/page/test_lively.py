@@ -154,11 +154,11 @@ def test_what_a_queue_may_not_be_is_said_in_the_question(visitor: Visitor, place
     visitor.go("queues")
     visitor.press("Edit queue products")
     asked = visitor.page.get_by_role("dialog")
-    asked.get_by_label("Guarantee, GPUs").fill("1.0001")
+    asked.get_by_label("Guarantee, GPUs").fill("0.0001")
     asked.get_by_role("button", name="Apply").click()
-    asked.get_by_role("alert").get_by_text("unit").wait_for()
+    asked.get_by_role("alert").get_by_text("0.0001").wait_for()
     asked.get_by_role("button", name="Not now").click()
-    assert queue(place, "products")["guarantee"] != {"gpus": 1.0001}
+    assert queue(place, "products")["guarantee"] != {"gpus": 0.0001}
     visitor.faults.clear()  # the browser notes every refused request
 
 
