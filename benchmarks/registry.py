@@ -14,6 +14,7 @@ NAMES = (
     "queues",
     "store",
     "processes",
+    "calls",
     "first-result",
     "replay",
     "slowdowns",

@@ -6,23 +6,33 @@ TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from clearway.sdk.checkpoint import checkpoint as checkpoint
     from clearway.sdk.report import report as report
+    from clearway.sdk.tasks.canvas import chain as chain
+    from clearway.sdk.tasks.canvas import chord as chord
+    from clearway.sdk.tasks.canvas import chunks as chunks
+    from clearway.sdk.tasks.canvas import group as group
+    from clearway.sdk.tasks.canvas import starmap as starmap
     from clearway.sdk.tasks.task import task as task
 
 __version__ = "0.1.0"
 
 
+_LATE = {
+    "chain": "clearway.sdk.tasks.canvas",
+    "checkpoint": "clearway.sdk.checkpoint",
+    "chord": "clearway.sdk.tasks.canvas",
+    "chunks": "clearway.sdk.tasks.canvas",
+    "group": "clearway.sdk.tasks.canvas",
+    "report": "clearway.sdk.report",
+    "starmap": "clearway.sdk.tasks.canvas",
+    "task": "clearway.sdk.tasks.task",
+}
+"""Names for users' programs, and where they are."""
+
+
 def __getattr__(name: str) -> object:
-    """Import what a program inside a job uses when it is used: the runner imports this package too."""
-    if name == "checkpoint":
-        from clearway.sdk.checkpoint import checkpoint  # noqa: PLC0415
+    """Import what a program uses when it is used: the runner imports this package too."""
+    if name in _LATE:
+        from importlib import import_module  # noqa: PLC0415
 
-        return checkpoint
-    if name == "task":
-        from clearway.sdk.tasks.task import task  # noqa: PLC0415
-
-        return task
-    if name == "report":
-        from clearway.sdk.report import report  # noqa: PLC0415
-
-        return report
+        return getattr(import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,8 +7,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clearway import task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @task
@@ -62,3 +66,30 @@ def waits_for(path: str) -> str:
     while not Path(path).exists():
         time.sleep(0.01)
     return "seen"
+
+
+@task
+def double(value: int) -> int:
+    return 2 * value
+
+
+@task
+def total(values: list[int]) -> int:
+    return sum(values)
+
+
+@task
+def fails_for(value: int, bad: list[int]) -> int:
+    if value in bad:
+        raise ValueError(f"{value} is bad")
+    return value
+
+
+@task
+def yields(count: int) -> Iterator[int]:
+    yield from range(count)
+
+
+@task
+def pause(milliseconds: int) -> None:
+    time.sleep(milliseconds / 1000)

@@ -44,6 +44,7 @@ COMMANDS = dict(
         _in(_JOBS, "flow", "Run workflows: graphs of jobs."),
         _in(_JOBS, "schedule", "Run a job or a workflow again and again."),
         _in(_JOBS, "search", "Try values until the best are found."),
+        _in(_JOBS, "call", "Look at calls of tasks, and end them."),
         _in(_MACHINES, "nodes", "List nodes and what is free on them."),
         _in(_MACHINES, "queues", "Show the tree of queues: what they hold, want and may."),
         _in(_MACHINES, "queue", "Create or change a queue."),

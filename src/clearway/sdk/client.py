@@ -275,6 +275,27 @@ class Client:
         """Stop the trials of a search that run, and let no other enter."""
         return self._post("searches", name, "cancel")
 
+    def calls(self, *, everything: bool = False, limit: int = 1000) -> list[Row]:
+        """Return calls, chains and groups, newest first: those that are not over, and with `everything` all."""
+        query = {"everything": everything, "limit": limit}
+        return self._list(self._transport.call("GET", "calls", query), "calls")
+
+    def call(self, number: int) -> Row:
+        """Return one call, chain or group."""
+        return self._get("calls", str(number))
+
+    def why_call(self, number: int) -> Row:
+        """Return why a call waits, runs or ended, and when it is expected to be over."""
+        return self._get("calls", str(number), "why")
+
+    def cancel_call(self, number: int) -> Row:
+        """End a call, or a chain or group with all that is part of it."""
+        return self._post("calls", str(number), "cancel")
+
+    def call_logs(self, number: int, stream: str = "stdout") -> bytes:
+        """Return what a call wrote in its last attempt that has ended."""
+        return b"".join(self._transport.stream(self._path("calls", str(number), "logs"), {"stream": stream}))
+
     def schedules(self) -> list[Row]:
         """Return the schedules, by name."""
         return self._list(self._get("schedules"), "schedules")

@@ -164,9 +164,12 @@ class Handle:
             return parts_of(self._session, over) if over.parts else loads(content_of(self._session, over.value))
         if over.state == "cancelled":
             raise CallCancelledError(f"call {self._id} of {self._name} was cancelled")
-        if over.parts:
-            over = self._session.ask(f"calls/{over.call}/failure", wire.Over)
-        raise raised(self._session, over, self._name)
+        if not over.parts:
+            raise raised(self._session, over, self._name)
+        error = raised(self._session, self._session.ask(f"calls/{over.call}/failure", wire.Over), self._name)
+        row = self.row
+        error.add_note(f"{row['kind']} {over.call}: {row['failed']} of its {row['parts']} parts failed")
+        raise error
 
 
 def content_of(session: Session, value: wire.Value) -> bytes:

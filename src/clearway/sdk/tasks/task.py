@@ -20,6 +20,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from clearway.sdk.tasks.canvas import Signature, Spread, chunks, starmap
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -41,7 +43,7 @@ class Task(Generic[P, R]):
         """Hold a function and its options."""
         self.function, self.words = function, words
         self._packed: tuple[str, bytes] | None = None
-        self._recipes: dict[str, Recipe] = {}
+        self._recipes: dict[tuple[str, str], Recipe] = {}
         self._lock = threading.Lock()
         functools.update_wrapper(self, function)
 
@@ -73,36 +75,28 @@ class Task(Generic[P, R]):
 
     def remote(self, *args: P.args, **kwargs: P.kwargs) -> Handle:
         """Make a call that runs on a worker, and return at once."""
-        from clearway.calls.wire import CallSpec
-
-        return self._enter(lambda session: CallSpec(0, self._value(session, (args, kwargs))), "call")
+        return Signature(self, args, kwargs).remote()
 
     delay = remote
 
     def map(self, items: Iterable[object]) -> Handle:
         """Make a call for each item. The result is the list of results, in order."""
-        return self._map(items, "each")
+        return Spread(self, items, "each").remote()
 
     def starmap(self, items: Iterable[Sequence[object]]) -> Handle:
         """Make a call for each item, which is a list of arguments."""
-        return self._map((list(item) for item in items), "star")
+        return starmap(self, items).remote()
 
-    def _map(self, items: Iterable[object], how: str) -> Handle:
-        from clearway.calls.wire import MapSpec
+    def chunks(self, items: Iterable[object], size: int) -> Handle:
+        """Make calls that do `size` items each; the result is a list of their lists."""
+        return chunks(self, items, size).remote()
 
-        return self._enter(lambda session: MapSpec(0, [self._value(session, item) for item in items]), how)
+    def s(self, *args: object, **kwargs: object) -> Signature:
+        """Return a call that is not made yet, to be put together with others."""
+        return Signature(self, args, kwargs)
 
-    def _enter(self, spec_of: Callable[[Session], Any], how: str) -> Handle:
-        from clearway.sdk.tasks.handle import Handle
-        from clearway.sdk.tasks.session import session
-
-        here = session()
-        handle = Handle(here, self.name)
-        recipe = self.recipe(here, how)
-        here.enter(spec_of(here), [recipe], handle)
-        return handle
-
-    def _value(self, session: Session, value: object) -> Value:
+    def value(self, session: Session, value: object) -> Value:
+        """Return a value as bytes, or what stands for it."""
         from clearway.sdk.tasks.values import dumps
 
         content = dumps(value)
@@ -114,9 +108,10 @@ class Task(Generic[P, R]):
 
         digest, body = self._pack()
         session.function(digest, body)
-        found = self._recipes.get(how)
+        key = how, os.getcwd()  # noqa: PTH109  a text, not a path
+        found = self._recipes.get(key)
         if found is None:
-            found = self._recipes[how] = Recipe(digest, self.name, how, json.dumps(self._worker_words()))
+            found = self._recipes[key] = Recipe(digest, self.name, how, json.dumps(self._worker_words()))
         return found
 
     def _pack(self) -> tuple[str, bytes]:

@@ -19,7 +19,7 @@ from clearway.sdk.tasks.task import MOST_INLINE, Task
 from clearway.sdk.tasks.values import dumps, loads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 _MAIN = threading.main_thread()
 
@@ -91,11 +91,19 @@ class Runs:
         return found
 
     def _finish(self, result: Any) -> Any:  # noqa: ANN401
+        if inspect.isgenerator(result):
+            return list(result)
+        if inspect.isasyncgen(result):
+            result = _listed(result)
         if not inspect.iscoroutine(result):
             return result
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
         return self._loop.run_until_complete(result)
+
+
+async def _listed(items: AsyncIterator[Any]) -> list[Any]:
+    return [item async for item in items]
 
 
 def _in_file(code: CodeType, file: str) -> CodeType:

@@ -1,0 +1,69 @@
+"""`clearway call` at a running controller."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from clearway import group
+from clearway.cli.main import cli
+from tests.api.live import live
+from tests.sdk.tasks_used import add, raises, talk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    place = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch, live(place):
+        patch.setenv("CLEARWAY_HOME", str(place))
+        yield place
+
+
+def _said(*words: str, code: int = 0) -> str:
+    done = CliRunner().invoke(cli, ["call", *words])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def _json(*words: str) -> Any:
+    return json.loads(_said(*words, "--json"))
+
+
+@pytest.mark.usefixtures("home")
+def test_calls_are_listed_shown_and_explained() -> None:
+    handle = group(add.s(n) for n in range(7)).remote()
+    handle.get(PATIENCE_S)
+    (row,) = [one for one in _json("list", "--all")["calls"] if one["id"] == handle.id]
+    assert (row["kind"], row["state"], row["parts"], row["over"], row["failed"]) == ("map", "succeeded", 7, 7, 0)
+    assert "7 of 7" in _said("list", "--all")
+    assert "succeeded" in _said("show", str(handle.id))
+    failing = raises.remote("it")
+    with pytest.raises(KeyError):
+        failing.get(PATIENCE_S)
+    assert "KeyError" in _said("why", str(failing.id))
+    assert _json("show", str(failing.id))["state"] == "failed"
+
+
+@pytest.mark.usefixtures("home")
+def test_what_a_call_wrote_is_shown() -> None:
+    handle = talk.remote("hello")
+    handle.get(PATIENCE_S)
+    assert _said("logs", str(handle.id)) == "hello\n"
+    assert _json("logs", "--stderr", str(handle.id))["text"] == "HELLO\n"
+
+
+@pytest.mark.usefixtures("home")
+def test_a_call_is_cancelled() -> None:
+    handle = add.options(gpus=64).remote(1)
+    assert _json("cancel", str(handle.id))["state"] == "cancelled"
+    assert "there is no call 999999" in _said("cancel", "999999", code=4)
