@@ -30,17 +30,18 @@ def audit_command(shell: Shell, since: str | None, until: str | None, number: in
     since_us, until_us = moment("from", since), moment("to", until)
     with past_of(shell.home) as past, progress(past.last()) as told:
         again = past.again(told)
-        found = _compare(again, since_us or 0, until_us, number)
+        found = compare(again, since_us or 0, until_us, number)
     if number is not None and not found["cycles"]:
         raise NotFoundError(f"there is no cycle {number} in the journal that can be decided again")
     if shell.as_json:
         shell.document(found)
     else:
-        _tell(shell, found)
+        say(shell, found)
     return 0 if found["first_difference"] is None else 1
 
 
-def _compare(again: Again, since_us: int, until_us: int | None, number: int | None) -> dict[str, Any]:
+def compare(again: Again, since_us: int, until_us: int | None, number: int | None) -> dict[str, Any]:
+    """Return how many cycles were decided again, and the first that came out otherwise."""
     cycles = records = 0
     first: Cycle | None = None
     for cycle in again.cycles(since_us=since_us, until_us=until_us):
@@ -80,7 +81,8 @@ def _plain(record: Record | None) -> Any:  # noqa: ANN401 - JSON
     return msgspec.to_builtins(record)
 
 
-def _tell(shell: Shell, found: dict[str, Any]) -> None:
+def say(shell: Shell, found: dict[str, Any]) -> None:
+    """Tell a person what `compare` found."""
     first = found["first_difference"]
     if found["unchecked"]:
         shell.note(f"{found['unchecked']} cycles were passed over: the records that they rest on are gone")
