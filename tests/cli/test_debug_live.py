@@ -1,4 +1,4 @@
-"""`clearway top` and `clearway debug` on a real controller: a screen that is left by a key, a bundle without secrets."""
+"""`clearway top` and `clearway debug` on a real controller: a screen that a key leaves, a bundle without secrets."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ EXIT_CODES = (
         FAILED,
         (
             "something else failed; of `test`: an expectation is broken; of `wait` and `run --wait`: a job did not "
-            "succeed; of `advise`: a job would never start; of `audit`: a plan comes out otherwise"
+            "succeed; of `advise`: a job would never start; of `audit` and `debug replay`: a plan comes out "
+            "otherwise"
         ),
     ),
     (BAD_INPUT, "a word, a value or a file of the command line is refused: the line names field, value and rule"),
