@@ -19,7 +19,7 @@ from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running, View
 from clearway.loop.world import World
 from clearway.model.asks import ControllerUp, SetQueue, Submit
-from clearway.model.events import ClassWaits, Reserved, Started, TaskRef
+from clearway.model.events import ClassWaits, Reserved, Started, Stopping, TaskRef
 from clearway.model.fleet import NodeSpec, QueueSpec
 from clearway.model.ids import JobId, NodeId
 from clearway.model.values import MILLI, SECOND_US
@@ -218,7 +218,7 @@ class LoopRig:
         return self.world.state.view.line.count
 
     def turn(self, ends: Sequence[JobId], arrivals: Sequence[JobSpec], now_us: int) -> list[Started]:
-        """Step once: what started in the last step is up now, these ended, those are new."""
+        """Step once: what the last step started is up now and what it stopped is gone, these ended, those are new."""
         inputs: list[Ask | Report] = [*self._up, *self._gone(ends)]
         if arrivals:
             inputs.append(Submit(tuple(arrivals)))
@@ -227,10 +227,12 @@ class LoopRig:
         started = [record for record in step.records if isinstance(record, Started)]
         self._up = [TaskIsUp(task) for record in started for task in _tasks(record)]
         self._tasks.update((record.job, _tasks(record)) for record in started)
+        self._up += self._gone([record.job for record in step.records if isinstance(record, Stopping)])
         return started
 
     def _gone(self, ends: Sequence[JobId]) -> list[Report]:
-        return [TaskIsGone(task, 0) for job in ends for task in self._tasks.pop(job)]
+        """Return the reports of ends; a job that was stopped, and waits again, has none."""
+        return [TaskIsGone(task, 0) for job in ends for task in self._tasks.pop(job, ())]
 
     def validate(self) -> None:
         """Recompute the books; LedgerError where they are wrong."""

@@ -128,8 +128,16 @@ def test_fair_takes_while_the_taker_stays_behind() -> None:
 
 
 def test_fair_takes_only_where_the_order_goes_by_shares_too() -> None:
-    assert lab(QueueSpec("a"), holds={}).refuses("fair", "a") == ""
+    assert lab(QueueSpec("a"), QueueSpec("b"), holds={"b": 8}, asks={"a": 8}).refuses("fair", "a") == ""
     assert "order" in lab(QueueSpec("a"), holds={}, fair_order=False).refuses("fair", "a")
+
+
+def test_fair_says_at_once_where_nobody_is_above() -> None:
+    alone = lab(QueueSpec("a"), holds={"a": 4})
+    assert alone.refuses("fair", "a") == "no queue would keep a larger share than queue a"
+    nested = (QueueSpec("p"), QueueSpec("a", "p"), QueueSpec("b", "p"), QueueSpec("z"))
+    assert lab(*nested, holds={"b": 8}, asks={"a": 8}).refuses("fair", "a") == "", "b stands above it below p"
+    assert lab(*nested, holds={"z": 1, "a": 1}).refuses("fair", "a"), "p would stand above z, and a above b"
 
 
 def test_fair_by_weight() -> None:

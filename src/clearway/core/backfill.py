@@ -15,6 +15,7 @@ import numpy as np
 
 from clearway.core.booked import Booked
 from clearway.core.devices import pick
+from clearway.core.headroom import kept_free
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
 from clearway.core.profile import NEVER, Table
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from clearway.core.draft import Draft
     from clearway.core.line import Key, WaitClass, Waiting
+    from clearway.core.queues import Amounts
     from clearway.core.resources import Needs
     from clearway.core.view import View
     from clearway.model.events import Grant
@@ -68,6 +70,7 @@ class Promises:
         self._moved = view.promises_changed
         """Others are promised something else than before: a promise may no longer stand, or could be an earlier one."""
         self._left: dict[tuple[JobId, NodeId], list[int]] = {}
+        self._kept: dict[tuple[JobId, ...], dict[str, Amounts]] = {}
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
         self.booked = Booked(view, now_us)
@@ -107,13 +110,13 @@ class Promises:
         left = [one for one in self.active if not (one.promise.job == job and one.promise.held)]
         self._moved = self._moved or len(left) < len(self.active)
         self.active = left
-        self._left.clear()
+        self._forget_left()
 
     def hold(self, cls: WaitClass, waiting: Waiting, key: Key, grants: tuple[Grant, ...]) -> None:
         """Keep a place for a job while those who stand there are stopped."""
         self.active.insert(0, Active(Reservation(waiting.job, self.now_us, grants, held=True), cls, waiting, key))
         self._moved = True
-        self._left.clear()
+        self._forget_left()
 
     def _due(self, waiting: Waiting, key: Key) -> list[Active]:
         """Return the promises that a job must not touch: due before its end, and not made to a weaker job."""
@@ -131,9 +134,23 @@ class Promises:
         before = key < one.key if mine else key[0] < one.key[0]
         return one.promise.held and before and waiting.candidate.yielded_to != one.promise.job
 
-    def takers(self, waiting: Waiting, key: Key) -> list[JobSpec]:
-        """Return the words of those whose places are being cleared, and that a job must leave to them."""
-        return [one.waiting.spec for one in self._due(waiting, key) if one.promise.held]
+    def leaves_limits(self, waiting: Waiting, key: Key) -> bool:
+        """Return whether a job leaves below the limits of queues what those need whose places are being cleared."""
+        if not (self.active and self.view.queues.any_limit):
+            return True
+        takers = [one.waiting for one in self._due(waiting, key) if one.promise.held]
+        if not takers:
+            return True
+        who = tuple([one.job for one in takers])
+        kept = self._kept.get(who)
+        if kept is None:
+            kept = self._kept[who] = kept_free(self.view, [one.spec for one in takers])
+        return self.view.queues.held_back(waiting.spec, kept) is None
+
+    def _forget_left(self) -> None:
+        """Forget what was worked out about room beside promises: something was promised, given up or started."""
+        self._left.clear()
+        self._kept.clear()
 
     def yields(self, waiting: Waiting, key: Key) -> bool:
         """Return whether a job waits because a place is kept that was cleared for another: it is owed nothing."""
@@ -296,7 +313,7 @@ class Promises:
     def started(self, job: JobId) -> None:
         """Take note of a start in this cycle: what was worked out about later moments no longer holds."""
         self._table = None
-        self._left.clear()
+        self._forget_left()
         self._any_started = True
         if self.active:
             self.active = [one for one in self.active if one.promise.job != job]
@@ -346,7 +363,7 @@ class Promises:
         if promise is None:
             return False
         self.active.append(Active(promise, cls, waiting, key))
-        self._left.clear()
+        self._forget_left()
         return True
 
     def _keep_or_make(self, cls: WaitClass, waiting: Waiting) -> Reservation | None:

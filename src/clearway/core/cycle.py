@@ -10,7 +10,6 @@ Only classes that something changed for are tried; of the others the first of ea
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ from clearway.core.agenda import Agenda
 from clearway.core.backfill import Promises
 from clearway.core.draft import Draft
 from clearway.core.grow import grow
-from clearway.core.headroom import leaves_limits
 from clearway.core.hopeless import hopeless
 from clearway.core.line import BLOCKING, Key, Mode, pool_mask
 from clearway.core.place import anywhere, either, place
@@ -80,7 +78,7 @@ def wake(view: View) -> None:
     if view.ledger.gained:
         view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger, lightly=not view.bookings)
     if view.victims_changed and view.rules.preempt:
-        view.line.wake_without_room(view.may_take)
+        view.line.wake_without_room(view.may_take, lightly=not view.bookings and view.rules.backfill != "conservative")
         if view.bookings:
             view.line.wake_passed_over()
 
@@ -116,11 +114,16 @@ class _Cycle:
 
     def _in_order(self) -> None:
         line = self.view.line
-        owed = [number for pool in line.blocking for number in self._owed_first(pool)]
-        first = [*line.awake, *line.stirred, *owed]
+        over = line.turned_over()
+        first, pools = [*line.awake, *over], list(line.blocking)
+        if self.promises.everyone:
+            # each sleeping class is owed something
+            heads = [number for lanes in line.blocking.values() for one in lanes.values() for _, number in one.entries]
+            first, pools = [*first, *(number for number in heads if number not in over)], []
         # positions are worked out only where queues are really compared
-        alone = not self.promises.active and len({line.classes[number].spec.queue for number in first}) == 1
-        self.agenda = Agenda(self.view, first, alone=alone)
+        queues = {line.classes[number].spec.queue for number in first}.union(*(line.blocking[pool] for pool in pools))
+        alone = not self.promises.active and len(queues) == 1
+        self.agenda = Agenda(self.view, first, pools, alone=alone)
         while (turn := self.agenda.next()) is not None:
             cls = line.classes[turn.cls]
             position = self._take_turn(cls, turn.position, turn.key)
@@ -128,23 +131,7 @@ class _Cycle:
                 self.agenda.add(cls, position)
             if self.barred is not None and self.barred.all() and self.view.rules.backfill == "none":
                 break
-        line.wake_stirred()
-
-    def _owed_first(self, pool: int) -> list[ClassId]:
-        """Return the sleeping classes of a pool of which one is owed something first.
-
-        Their heads stand in the order of their own words; where queues count as well, the first of each may be it.
-        """
-        line = self.view.line
-        heads = (number for _, number in line.blocking[pool] if number not in line.stirred)
-        if not self.view.moving_order:
-            return list(itertools.islice(heads, 1))
-        if self.view.queues.any_guarantee:
-            return list(heads)
-        by_queue: dict[str, ClassId] = {}
-        for number in heads:
-            by_queue.setdefault(line.classes[number].spec.queue, number)
-        return list(by_queue.values())
+        line.wake_turned_over()
 
     def _another_chance(self) -> None:
         """Have those tried again whom a promise kept from starting that is over or has moved."""
@@ -162,10 +149,9 @@ class _Cycle:
             self.trace.turn(cls, waiting, self._bar_for(cls))
         limit = self.view.queues.held_back(waiting.spec)
         line = self.view.line
-        if cls.id in line.stirred:
-            line.stirred.discard(cls.id)
-            if limit is None and cls.places[0] in self.full and self._as_before(cls, waiting):
-                self._owe(cls, waiting, key)  # it sleeps on
+        if cls.id in line.stirred or cls.id in line.hopeful:
+            if limit is None and self._sleeps_on(cls, waiting, key):
+                self._owe(cls, waiting, key)
                 return None
             line.wake(cls)
         if limit is not None:
@@ -175,22 +161,51 @@ class _Cycle:
         if cls.mode in BLOCKING:
             self._owe(cls, waiting, key)
             return None
-        if self.rivals.any and self._rival_first(cls, waiting, position):
+        if cls.simple and self._is_full(cls.places[0]):
+            return self._failed(cls, waiting, position, key)
+        if self.rivals.any and self._rival_first(cls, waiting, position, key):
             return None
         held = self._place(cls, waiting, key)
         if held is not None:
             self._start(waiting, held)
             return position + 1
-        if cls.simple and cls.places[0].best() == NONE:
-            self.full.add(cls.places[0])
+        if cls.simple:
+            self._is_full(cls.places[0])
         return self._failed(cls, waiting, position, key)
 
-    def _rival_first(self, cls: WaitClass, waiting: Waiting, position: int) -> bool:
+    def _is_full(self, places: Places) -> bool:
+        """Return whether no node has room for one more task like these, and note it for the rest of the cycle."""
+        if places not in self.full:
+            places.refresh()
+            if places.best() != NONE:
+                return False
+            self.full.add(places)
+        return True
+
+    def _sleeps_on(self, cls: WaitClass, waiting: Waiting, key: Key) -> bool:
+        """Return whether a class that got a turn in its sleep finds no room, and nobody whom it may stop."""
+        line, hopeful = self.view.line, cls.id in self.view.line.hopeful
+        if cls.id in line.stirred and cls.places[0] not in self.full:
+            return False
+        line.stirred.discard(cls.id)
+        line.hopeful.discard(cls.id)
+        if not hopeful:
+            return self._as_before(cls, waiting)
+        if self.promises.kept_for(waiting.job):
+            return False
+        search = Search(self.view, cls, waiting, self.now_us, self._allowed(waiting, key))
+        if search.best() is not None:
+            return False
+        self._soonest(search.next_us)
+        self._waits(cls, None, search)
+        return True
+
+    def _rival_first(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> bool:
         """Give a job its turn later where another would stop it as soon as it ran; return whether there is one."""
         if self.rivals.passed_by(self.agenda, cls, waiting):
             self.agenda.postpone(cls, position)
             return True
-        turn = self.rivals.before(self.agenda, cls, waiting)
+        turn = self.rivals.before(self.agenda, cls, waiting, key)
         if turn is None:
             return False
         rival = self.view.line.classes[turn.cls]
@@ -202,7 +217,7 @@ class _Cycle:
     # --- starting ------------------------------------------------------------------------------
 
     def _place(self, cls: WaitClass, waiting: Waiting, key: Key) -> list[Held] | None:
-        if self.promises.active and not leaves_limits(self.view, waiting.spec, self.promises.takers(waiting, key)):
+        if not self.promises.leaves_limits(waiting, key):
             return None
         barred = self._bar_for(cls)
         if barred is not None and (mine := self.promises.booked.unbarred(waiting)):
@@ -243,6 +258,7 @@ class _Cycle:
         weighed = self.view.weighed(waiting.candidate, self.now_us) if self.view.rules.mix is not None else {}
         self.view.count_start(waiting.job, waiting.spec, held, self.now_us)
         self.started.add(waiting.job)
+        self.agenda.started()
         self.promises.started(waiting.job)
         if booked:
             self.promises.look_again()
@@ -291,12 +307,8 @@ class _Cycle:
         return True
 
     def _limited(self, cls: WaitClass, limit: Reason, search: Search | None = None) -> None:
-        line, blocked = self.view.line, cls.mode in BLOCKING
         self._waits(cls, limit, search)
-        line.sleep(cls, Mode.LIMITED)
-        for number in self._owed_first(cls.pool) if blocked else ():
-            # it is owed nothing any more: the next of its pool is
-            self.agenda.add(line.classes[number], 0)
+        self.view.line.sleep(cls, Mode.LIMITED)
         cls.limited_by = (str(limit.get("queue") or limit.get("limit")),)
 
     def _failed(self, cls: WaitClass, waiting: Waiting, position: int, key: Key) -> int | None:
@@ -451,6 +463,7 @@ class _Cycle:
         if (cls.pool in self.pools and not self.promises.everyone) or waiting.job in self.started:
             return
         self.pools.add(cls.pool)
+        self.agenda.close(cls.pool)
         if self.first is None:
             self.first = waiting
         before = self.view.reservations.get(waiting.job)

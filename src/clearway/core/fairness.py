@@ -87,6 +87,8 @@ class Fairness:
         self._levels: dict[str, tuple[int, list[Wish]]] = {}
         """What was shared out below each queue last, and among which wishes."""
         self._positions: dict[str, tuple[int, Position]] = {}
+        self._tops: dict[str, tuple[int, list[tuple[tuple[int, int], str]]]] = {}
+        """The two that stand highest below each queue, and when that was so."""
 
     def _refresh(self) -> None:
         seen = (self._queues.revision, self._ledger.fleet_revision)
@@ -126,6 +128,7 @@ class Fairness:
             self._levels[parent] = (amount, wishes)
             self._shares.update(zip(children, water_fill(wishes, amount), strict=True))
             self._positions.clear()
+            self._tops.clear()
             touched = touched.union(children)
         for name in children:
             if name in touched and self._queues.children(name):
@@ -179,6 +182,27 @@ class Fairness:
             found = tuple(self._step(name, None, None, past=past) for name in reversed(self._queues.chain(queue)))
             known = self._positions[queue] = (at, found)
         return known[1]
+
+    def stands_above(self, queue: str, more: Amounts) -> bool:
+        """Return whether some queue is further above its share than a queue would be with more.
+
+        Compared where the two part, by what both hold now.
+        """
+        after = self.position(queue, more=more, past=False)
+        chain = tuple(reversed(self._queues.chain(queue)))
+        return any(
+            self._highest(parent, but=name) > mine
+            for parent, name, mine in zip(("", *chain), chain, after, strict=False)
+        )
+
+    def _highest(self, parent: str, but: str) -> tuple[int, int]:
+        """Return where the queue stands that is furthest above its share of those right below one, but one of them."""
+        self._refresh()
+        at, known = self._queues.moves, self._tops.get(parent)
+        if known is None or known[0] != at:
+            steps = [(self._step(name, None, None, past=False), name) for name in self._queues.children(parent)]
+            known = self._tops[parent] = (at, sorted(steps, reverse=True)[:2])
+        return next((step for step, name in known[1] if name != but), (0, 0))
 
     def _step(self, name: str, more: Amounts | None, less: Amounts | None, *, past: bool) -> tuple[int, int]:
         use, share = self._burden(name, more, less, past=past), self._shares.get(name, 0)

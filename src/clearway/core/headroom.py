@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from clearway.core.queues import Amounts
     from clearway.core.view import View
@@ -28,13 +28,6 @@ def kept_free(view: View, takers: Iterable[JobSpec]) -> dict[str, Amounts]:
                         for level in levels:
                             _add(less[level], queues.use(one.demand), 1)
     return less
-
-
-def leaves_limits(view: View, spec: JobSpec, takers: Sequence[JobSpec]) -> bool:
-    """Return whether a job that starts now leaves below the limits of queues what takers need."""
-    if not (takers and view.queues.any_limit):
-        return True
-    return view.queues.held_back(spec, kept_free(view, takers)) is None
 
 
 def _add(to: Amounts, amounts: Amounts, sign: int) -> None:

@@ -6,8 +6,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sortedcontainers import SortedList
 
+from clearway.core.heads import Heads
+from clearway.core.places import NONE
 from clearway.core.protocols import UNKNOWN_US
 from clearway.core.resources import CPUS, GPUS, MEMORY
 from clearway.core.sorted import Ordered
@@ -127,7 +128,10 @@ class Line:
         self.new: set[ClassId] = set()
         self.stirred: set[ClassId] = set()
         """Sleeping classes that are tried in this cycle as long as there is room for anything like them."""
-        self.blocking: dict[int, SortedList[tuple[Key, ClassId]]] = {}
+        self.hopeful: set[ClassId] = set()
+        """Sleeping classes without room that look in this cycle whether they may stop somebody now."""
+        self.blocking: dict[int, dict[str, Heads]] = {}
+        """The first jobs of the sleeping classes that hold back later ones, by pool and queue."""
         self.count = 0
         self.keys: dict[ClassId, ClassKey] = {}
         self.limited: set[ClassId] = set()
@@ -265,11 +269,24 @@ class Line:
         now = cls.entries[0] if cls.entries else None
         if before == now or cls.mode not in BLOCKING:
             return
-        heads = self.blocking[cls.pool]
         if before is not None:
-            heads.remove((before[0], cls.id))
+            self._drop_head(cls, before[0])
         if now is not None:
-            heads.add((now[0], cls.id))
+            self._add_head(cls)
+
+    def _add_head(self, cls: WaitClass) -> None:
+        lanes = self.blocking.setdefault(cls.pool, {})
+        heads = lanes.get(cls.spec.queue)
+        if heads is None:
+            heads = lanes[cls.spec.queue] = Heads()
+        heads.add((cls.entries[0][0], cls.id))
+
+    def _drop_head(self, cls: WaitClass, key: Key) -> None:
+        lanes = self.blocking[cls.pool]
+        heads = lanes[cls.spec.queue]
+        heads.remove((key, cls.id))
+        if not heads.entries:
+            del lanes[cls.spec.queue]
 
     def find(self, job: JobId) -> Waiting | None:
         """Return a job if it stands in the line."""
@@ -288,18 +305,23 @@ class Line:
         cls.mode, cls.limited_by = Mode.AWAKE, ()
         self._sleeps[cls.slot] = False
         self.stirred.discard(cls.id)
+        self.hopeful.discard(cls.id)
         self.awake.add(cls.id)
 
-    def wake_stirred(self) -> None:
+    def turned_over(self) -> set[ClassId]:
+        """Return the sleeping classes that have a turn of their own in this cycle."""
+        return self.stirred | self.hopeful
+
+    def wake_turned_over(self) -> None:
         """Wake the classes whose turn did not come."""
-        for number in sorted(self.stirred):
+        for number in sorted(self.turned_over()):
             self.wake(self.classes[number])
 
     def _unblock(self, cls: WaitClass) -> None:
         for sleepers in (self.limited, self.passed, self.no_room):
             sleepers.discard(cls.id)
         if cls.mode in BLOCKING and cls.entries:
-            self.blocking[cls.pool].remove((cls.entries[0][0], cls.id))
+            self._drop_head(cls, cls.entries[0][0])
 
     def sleep(self, cls: WaitClass, mode: Mode) -> None:
         """Leave a class alone until something changes that it waits for."""
@@ -310,7 +332,7 @@ class Line:
         if mode in SLEEPERS:
             {Mode.LIMITED: self.limited, Mode.PASSED_OVER: self.passed, Mode.NO_ROOM: self.no_room}[mode].add(cls.id)
         if mode in BLOCKING:
-            self.blocking.setdefault(cls.pool, SortedList()).add((cls.entries[0][0], cls.id))
+            self._add_head(cls)
 
     def wake_for_nodes(self, nodes: Iterable[int], ledger: Ledger, *, lightly: bool) -> None:
         """Wake the classes that could use what came free on these nodes; `lightly`: only stir those that can be."""
@@ -337,10 +359,18 @@ class Line:
             if not names.isdisjoint(cls.limited_by):
                 self.wake(cls)
 
-    def wake_without_room(self, may_take: Callable[[WaitClass], bool]) -> None:
-        """Wake the classes that wait for room and might stop someone: who could be stopped has changed."""
-        for cls in [self.classes[number] for number in sorted(self.no_room | self.limited)]:
-            if cls.entries and may_take(cls):
+    def wake_without_room(self, may_take: Callable[[WaitClass], bool], *, lightly: bool) -> None:
+        """Have the classes that might stop someone look again: who could be stopped has changed.
+
+        `lightly`: those that have no room only look at that. One that a promise kept from starting is woken when it
+        has lost the room it had then.
+        """
+        for cls in [self.classes[number] for number in sorted(self.no_room | self.limited | self.passed)]:
+            if not cls.entries or (cls.mode == Mode.PASSED_OVER and _has_room(cls)) or not may_take(cls):
+                continue
+            if lightly and cls.mode == Mode.NO_ROOM:
+                self.hopeful.add(cls.id)
+            else:
                 self.wake(cls)
 
     def wake_passed_over(self) -> list[WaitClass]:
@@ -359,6 +389,14 @@ def pool_mask(cls: WaitClass) -> NDArray[np.bool_]:
         places.refresh()
         mask |= places.may if bound is None or number not in bound.roles else places.may & bound.usable()
     return mask
+
+
+def _has_room(cls: WaitClass) -> bool:
+    """Return whether a class has room now, promises aside; where that takes a search it is thought to have none."""
+    if not cls.simple:
+        return False
+    cls.places[0].refresh()
+    return cls.places[0].best() != NONE
 
 
 def _room_on(cls: WaitClass, rows: NDArray[np.int64], known: dict[Places, bool]) -> bool:

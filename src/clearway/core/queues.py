@@ -46,6 +46,7 @@ class Queues:
         self.touched: dict[str, int] = {"default": 0}
         """When a queue, or one below it, was last given something or asked for something; such numbers only grow."""
         self._use: dict[Demand, Amounts] = {}
+        self._least: dict[tuple[Role, ...], Amounts] = {}
         self._total: dict[tuple[Role, ...], tuple[tuple[str, int], ...]] = {}
 
     def set_queue(self, spec: QueueSpec) -> None:
@@ -94,6 +95,11 @@ class Queues:
         self._moves += 1
         self._moved = dict.fromkeys(self.specs, self._moves)
         self.touched = dict(self._moved)
+
+    @property
+    def moves(self) -> int:
+        """A number that changes whenever some queue's use or words do."""
+        return self._moves
 
     def stamp(self, queue: str) -> int:
         """Return a number that changes whenever the use of a queue or of one above it does, or their words do."""
@@ -205,6 +211,15 @@ class Queues:
                 found = True
         return found
 
+    def has_claims(self, queue: str, below: str | None) -> bool:
+        """Return whether a queue holds less than is guaranteed of something, at a level below the queue `below`."""
+        for name in self.chain(queue):
+            if name == below:
+                break
+            if any(self.used[name].get(resource, 0) < amount for resource, amount in self.specs[name].guarantee):
+                return True
+        return False
+
     def above_guarantee(self, queue: str, need: Amounts, below: str | None, gone: dict[str, Amounts]) -> bool:
         """Return whether a queue holds more than its guarantee of something in `need`, without what is `gone`.
 
@@ -224,12 +239,14 @@ class Queues:
         return next((name for name in self.chain(one) if name in others), None)
 
     def least_of(self, spec: JobSpec) -> Amounts:
-        """Return what a job with its least tasks counts against its queues."""
-        total: Amounts = {}
-        for role in spec.roles:
-            for resource, amount in self.use(role.demand).items():
-                total[resource] = total.get(resource, 0) + amount * role.min_tasks
-        return total
+        """Return what a job with its least tasks counts against its queues; worked out once for equal roles."""
+        found = self._least.get(spec.roles)
+        if found is None:
+            found = self._least[spec.roles] = {}
+            for role in spec.roles:
+                for resource, amount in self.use(role.demand).items():
+                    found[resource] = found.get(resource, 0) + amount * role.min_tasks
+        return found
 
     def use(self, demand: Demand) -> Amounts:
         """Return what one task counts against its queues; worked out once per demand."""

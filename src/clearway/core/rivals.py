@@ -15,9 +15,10 @@ from clearway.core.hopeless import hopeless
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from clearway.core.agenda import Agenda, Turn
-    from clearway.core.line import WaitClass, Waiting
+    from clearway.core.agenda import Agenda
+    from clearway.core.line import Key, WaitClass, Waiting
     from clearway.core.queues import Amounts
+    from clearway.core.sleepers import Turn
     from clearway.core.view import View
     from clearway.model.ids import JobId
 
@@ -45,10 +46,10 @@ class Rivals:
             for other, at in turns
         )
 
-    def before(self, agenda: Agenda, cls: WaitClass, waiting: Waiting) -> Turn | None:
+    def before(self, agenda: Agenda, cls: WaitClass, waiting: Waiting, key: Key) -> Turn | None:
         """Take out the turn of a job that would claim back what this one starts with; each may go first once."""
         classes = self._view.line.classes
-        for turn in self._claims(cls, agenda.fronts()) if self._reclaim else ():
+        for turn in self._claims(cls, agenda.fronts(self._beside(cls), key)) if self._reclaim else ():
             other = classes[turn.cls]
             pair = (waiting.job, other.jobs[other.entries[turn.position][1]].job)
             if pair not in self._let:
@@ -56,16 +57,25 @@ class Rivals:
                 return agenda.take(turn)
         return None
 
-    def _claims(self, cls: WaitClass, turns: Iterable[Turn]) -> Iterator[Turn]:
-        """Yield the turns of queues below the topmost one of a class that could claim back what it starts with."""
+    def _beside(self, cls: WaitClass) -> list[str]:
+        """Return the other queues below the topmost one of a class that have a guarantee to claim, by name."""
         queues, mine = self._view.queues, cls.spec.queue
         root = queues.chain(mine)[-1:]
+        return [
+            name
+            for name in sorted(queues.specs)
+            if name != mine
+            and queues.chain(name)[-1:] == root
+            and queues.has_claims(name, queues.shared_level(name, mine))
+        ]
+
+    def _claims(self, cls: WaitClass, turns: Iterable[Turn]) -> Iterator[Turn]:
+        """Yield the turns of queues beside that of a class that could claim back what it starts with."""
+        queues, mine = self._view.queues, cls.spec.queue
         more: dict[str, Amounts] = {}
         for turn in turns:
             other = self._view.line.classes[turn.cls]
             queue = other.spec.queue
-            if queue == mine or queues.chain(queue)[-1:] != root:
-                continue
             if not more:
                 taken = {resource: -amount for resource, amount in queues.least_of(cls.spec).items()}
                 more = dict.fromkeys(queues.chain(mine), taken)

@@ -20,9 +20,13 @@ class FairTaking:
     name = "fair"
     by_wishes = True
 
-    def refusal(self, taker: Taker, world: Shares) -> str:  # noqa: ARG002 - the shape
+    def refusal(self, taker: Taker, world: Shares) -> str:
         """Return why nobody may be taken: who takes by shares must also be ordered by them, or they take turns."""
-        return "" if world.fair_order else "the policy's order does not go by fair shares, compared in turn"
+        if not world.fair_order:
+            return "the policy's order does not go by fair shares, compared in turn"
+        if not world.fairness.stands_above(taker.queue, taker.need):
+            return f"no queue would keep a larger share than queue {taker.queue}"
+        return ""
 
     def reaches(self, taker: Taker, queue: str, world: Shares) -> bool:
         """Return whether a queue is further above its share than the taker's would be with the job."""
