@@ -61,8 +61,8 @@ MACHINES, REPLAY_LOAD = 10, 0.95  # of the replay; the part of all CPUs that its
 KEYS = {
     "placements_per_s_batched": "placements a CPU second with 10,000 waiting, 1,000 ends and arrivals a cycle",
     "placements_per_s_single": "the same, each end and each arrival a cycle of its own",
-    "live_cycle_ms": "ms, median of cycles with an end or an arrival, whole loop, by the policy of a controller that is "
-    "told none: 100 nodes that are full, 500 waiting in 100 queues",
+    "live_cycle_ms": "ms, median of cycles with an end or an arrival, whole loop, by the default of a controller: "
+    "100 nodes that are full, 500 waiting in 100 queues",
     "live_cycle_ms_most": "ms, the longest of them",
     "scan_per_s": "placements a CPU second of a NumPy scan of all nodes for each task, in the same run",
     "batched_to_scan": "placements_per_s_batched / scan_per_s",

@@ -70,8 +70,8 @@ LEDGER_WORKED_OUT = {
 }  # fmt: skip
 LINE_KEPT = {"classes", "keys", "_empty", "_made"}
 LINE_WORKED_OUT = {
-    "awake", "stirred", "new", "blocking", "count", "limited", "passed", "no_room", "_by_key", "_class_of", "_pools",
-    "_needs",
+    "awake", "stirred", "hopeful", "new", "blocking", "count", "limited", "passed", "no_room", "_by_key", "_class_of",
+    "_needs", "_pools",
     "_sleeps", "_in_slot", "_slots", "_fleet",
 }  # fmt: skip
 CLASS_KEPT = {"id", "spec", "jobs", "reasons"}
@@ -81,7 +81,7 @@ CLASS_WORKED_OUT = {
     "slot", "too_long_us",
 }  # fmt: skip
 QUEUES_KEPT = {"specs", "limits", "memory"}
-QUEUES_WORKED_OUT = {"capacity", "keeping", "nested",
+QUEUES_WORKED_OUT = {"capacity", "keeping", "nested", "_least",
     "used", "slots", "asked", "revision", "any_guarantee", "any_per_user", "any_limit", "used_by", "_children",
     "_moves", "_moved", "_stated", "touched",
     "_chains", "_use", "_total",

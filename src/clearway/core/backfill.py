@@ -15,7 +15,7 @@ import numpy as np
 
 from clearway.core.booked import Booked
 from clearway.core.devices import pick
-from clearway.core.headroom import kept_free
+from clearway.core.headroom import Headroom, still_clearing
 from clearway.core.line import pool_mask
 from clearway.core.place import Allowed, grant_of
 from clearway.core.profile import NEVER, Table
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from clearway.core.draft import Draft
     from clearway.core.line import Key, WaitClass, Waiting
-    from clearway.core.queues import Amounts
     from clearway.core.resources import Needs
     from clearway.core.view import View
     from clearway.model.events import Grant
@@ -70,7 +69,7 @@ class Promises:
         self._moved = view.promises_changed
         """Others are promised something else than before: a promise may no longer stand, or could be an earlier one."""
         self._left: dict[tuple[JobId, NodeId], list[int]] = {}
-        self._kept: dict[tuple[JobId, ...], dict[str, Amounts]] = {}
+        self._headroom = Headroom(view)
         self._gained = sorted(view.ledger.gained)
         self.everyone = view.rules.backfill == "conservative"
         self.booked = Booked(view, now_us)
@@ -81,20 +80,11 @@ class Promises:
         """Return when a job is expected to end that starts now."""
         return min(self.now_us + waiting.estimate_us, NEVER)
 
-    def _still_clearing(self, promise: Reservation) -> bool:
-        """Return whether someone on a place that is being cleared is still there."""
-        view = self.view
-        for node in sorted({grant.node for grant in promise.grants}):
-            for job in sorted(view.ledger.on_node[node]):
-                running = view.running.get(job)
-                if running is not None and (running.stopping or running.leaving):
-                    return True
-        return False
-
     def clearing(self, job: JobId) -> bool:
         """Return whether a place is still being cleared for a job."""
         return any(
-            one.promise.job == job and one.promise.held and self._still_clearing(one.promise) for one in self.active
+            one.promise.job == job and one.promise.held and still_clearing(self.view, one.promise)
+            for one in self.active
         )
 
     def kept_for(self, job: JobId) -> bool:
@@ -138,19 +128,12 @@ class Promises:
         """Return whether a job leaves below the limits of queues what those need whose places are being cleared."""
         if not (self.active and self.view.queues.any_limit):
             return True
-        takers = [one.waiting for one in self._due(waiting, key) if one.promise.held]
-        if not takers:
-            return True
-        who = tuple([one.job for one in takers])
-        kept = self._kept.get(who)
-        if kept is None:
-            kept = self._kept[who] = kept_free(self.view, [one.spec for one in takers])
-        return self.view.queues.held_back(waiting.spec, kept) is None
+        return self._headroom.leaves(waiting, [o.waiting for o in self._due(waiting, key) if o.promise.held])
 
     def _forget_left(self) -> None:
         """Forget what was worked out about room beside promises: something was promised, given up or started."""
         self._left.clear()
-        self._kept.clear()
+        self._headroom.forget()
 
     def yields(self, waiting: Waiting, key: Key) -> bool:
         """Return whether a job waits because a place is kept that was cleared for another: it is owed nothing."""

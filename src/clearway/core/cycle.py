@@ -26,6 +26,7 @@ from clearway.core.places import NONE
 from clearway.core.preempt import Clearing, Search
 from clearway.core.resources import GPUS
 from clearway.core.rivals import Rivals
+from clearway.core.waking import wake
 from clearway.model.events import ClassWaits, Decided, Resized, Started, Stopping
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import End
@@ -63,24 +64,6 @@ def decide(view: View, now_us: int, trace: Trace | None = None) -> Plan:
     """Return what should happen now. A trace is told what is considered; it changes nothing."""
     view.reach(now_us)
     return _Cycle(view, now_us, trace).run()
-
-
-def wake(view: View) -> None:
-    """Wake the sleeping classes for which something came free since the last cycle."""
-    if view.queues.keeping:
-        view.queues.capacity = view.fairness.capacity()
-        if view.ledger.gained:
-            view.changed_limits.update(view.queues.keeping)
-    if view.changed_limits:
-        view.line.wake_for_limits(view.changed_limits)
-    if view.promises_changed:
-        view.line.wake_passed_over()
-    if view.ledger.gained:
-        view.line.wake_for_nodes(sorted(view.ledger.gained), view.ledger, lightly=not view.bookings)
-    if view.victims_changed and view.rules.preempt:
-        view.line.wake_without_room(view.may_take, lightly=not view.bookings and view.rules.backfill != "conservative")
-        if view.bookings:
-            view.line.wake_passed_over()
 
 
 class _Cycle:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from clearway.core.line import Waiting
     from clearway.core.queues import Amounts
-    from clearway.core.view import View
+    from clearway.core.view import Reservation, View
+    from clearway.model.ids import JobId
     from clearway.model.job import Demand, JobSpec
 
 
@@ -28,6 +30,39 @@ def kept_free(view: View, takers: Iterable[JobSpec]) -> dict[str, Amounts]:
                         for level in levels:
                             _add(less[level], queues.use(one.demand), 1)
     return less
+
+
+class Headroom:
+    """What is kept free in one cycle, worked out once for the same takers until something is promised or starts."""
+
+    def __init__(self, view: View) -> None:
+        """Begin with nothing worked out."""
+        self._view = view
+        self._kept: dict[tuple[JobId, ...], dict[str, Amounts]] = {}
+
+    def leaves(self, waiting: Waiting, takers: Sequence[Waiting]) -> bool:
+        """Return whether a job that starts now leaves below the limits of queues what takers need."""
+        if not takers:
+            return True
+        who = tuple([one.job for one in takers])
+        kept = self._kept.get(who)
+        if kept is None:
+            kept = self._kept[who] = kept_free(self._view, [one.spec for one in takers])
+        return self._view.queues.held_back(waiting.spec, kept) is None
+
+    def forget(self) -> None:
+        """Work everything out anew."""
+        self._kept.clear()
+
+
+def still_clearing(view: View, promise: Reservation) -> bool:
+    """Return whether someone on a place that is being cleared is still there."""
+    for node in sorted({grant.node for grant in promise.grants}):
+        for job in sorted(view.ledger.on_node[node]):
+            running = view.running.get(job)
+            if running is not None and (running.stopping or running.leaving):
+                return True
+    return False
 
 
 def _add(to: Amounts, amounts: Amounts, sign: int) -> None:
