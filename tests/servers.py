@@ -10,7 +10,7 @@ import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
@@ -68,24 +68,26 @@ def programs() -> Path:
 
 def start(*, syncs: bool = False) -> Server:
     """Start a server that listens on a socket in a folder of its own only; it `syncs` where that is measured."""
-    who = {"user": UNPRIVILEGED} if os.geteuid() == 0 else {}
     folder = Path(tempfile.mkdtemp(prefix="clearway-postgres-"))
-    if who:
+    if os.geteuid() == 0:
         shutil.chown(folder, UNPRIVILEGED)
-    data = folder / "data"
     options = ["-U", "clearway", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    command = [str(programs() / "initdb"), "-D", str(folder / "data"), *options]
+    subprocess.run(command, check=True, timeout=PATIENCE_S, **_surroundings(folder))
+    return _serve(folder, syncs=syncs)
+
+
+def _surroundings(folder: Path) -> Any:
+    who = {"user": UNPRIVILEGED} if os.geteuid() == 0 else {}
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C"}
-    run = {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, **who}
-    subprocess.run([programs() / "initdb", "-D", data, *options], check=True, timeout=PATIENCE_S, **run)  # type: ignore[call-overload]
-    quiet = [
-        "-c",
-        "listen_addresses=",
-        "-c",
-        f"fsync={'on' if syncs else 'off'}",
-        "-c",
-        f"unix_socket_directories={folder}",
-    ]
-    process = subprocess.Popen([programs() / "postgres", "-D", data, *quiet], stderr=subprocess.DEVNULL, **run)  # type: ignore[call-overload]
+    return {"cwd": folder, "env": environment, "stdout": subprocess.DEVNULL, **who}
+
+
+def _serve(folder: Path, *, syncs: bool = False) -> Server:
+    quiet = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}"]
+    quiet += ["-c", f"fsync={'on' if syncs else 'off'}"]
+    command = [str(programs() / "postgres"), "-D", str(folder / "data"), *quiet]
+    process: subprocess.Popen[bytes] = subprocess.Popen(command, stderr=subprocess.DEVNULL, **_surroundings(folder))
     end = time.monotonic() + PATIENCE_S
     server = Server(folder, process)
     while not server.answers():
@@ -95,8 +97,19 @@ def start(*, syncs: bool = False) -> Server:
     return server
 
 
-def stop(server: Server) -> None:
-    """End a server and remove what it wrote."""
+def end(server: Server) -> None:
+    """End a server at once, as a crash would; what was committed is there for the next."""
     server.process.send_signal(signal.SIGQUIT)
     server.process.wait(PATIENCE_S)
+
+
+def again(server: Server) -> Server:
+    """Start a server that ended, on what it had."""
+    return _serve(server.folder)
+
+
+def stop(server: Server) -> None:
+    """End a server and remove what it wrote."""
+    if server.process.poll() is None:
+        end(server)
     shutil.rmtree(server.folder, ignore_errors=True)

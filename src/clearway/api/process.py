@@ -148,9 +148,11 @@ async def _serve(
     from clearway.api.app import build_app  # noqa: PLC0415
     from clearway.api.call_entry import call_service  # noqa: PLC0415
     from clearway.api.desk import Desk  # noqa: PLC0415
+    from clearway.api.scarce import Scarce  # noqa: PLC0415
     from clearway.api.server import Server  # noqa: PLC0415
 
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(Scarce())
     running = _who(listeners)
 
     def stop() -> None:

@@ -168,12 +168,19 @@ class PostgresJournal(SqlJournal):
         self.term = term + 1
 
     def _renew_for_ever(self) -> None:
+        failing = False  # said once, not at each try
         while not self._renewing.wait(self._lease_us / 1e6 / RENEWALS):
             try:
                 self._renew()
             except DBAPIError as error:
-                LOG.warning("the lease of term %d cannot be renewed now: %s", self.term, error.orig)
+                if not failing:
+                    LOG.warning("the lease of term %d cannot be renewed now: %s", self.term, self._cause(error))
+                failing = True
                 self._leave_seat()
+            else:
+                if failing:
+                    LOG.warning("the lease of term %d is renewed again", self.term)
+                failing = False
 
     def _renew(self) -> None:
         if self._seat is None:

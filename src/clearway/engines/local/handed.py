@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from clearway.model.errors import EngineError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -26,12 +28,15 @@ def hand_over(launch: Launch, home: Path) -> dict[str, str]:
     if not launch.spec.input:
         return {}
     given, result, metrics = (path_of(home, launch.task, kind) for kind in ("input", "result", "metrics"))
-    given.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    given.write_text(launch.spec.input)
     files = {"CLEARWAY_INPUT": str(given), "CLEARWAY_RESULT": str(result)}
-    if launch.spec.reports:
-        metrics.touch(mode=0o600)
-        files["CLEARWAY_METRICS"] = str(metrics)
+    try:
+        given.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        given.write_text(launch.spec.input)
+        if launch.spec.reports:
+            metrics.touch(mode=0o600)
+            files["CLEARWAY_METRICS"] = str(metrics)
+    except OSError as error:  # a full disk: told again, it is tried again
+        raise EngineError(f"what a step is handed cannot be written to {given}: {error.strerror}") from error
     return files
 
 

@@ -2,7 +2,7 @@
 
 A turn never waits for a task. What is said to the controller is said after it is durable; where the disk refuses,
 it is said anyway and written later, since nothing is started again for lack of a line: a task that could not be
-recorded is never started at all.
+recorded is started later.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ SHORT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM})
 FORK_AGAIN_S = 0.5
 """How long it is left alone then."""
 
+START_AGAIN_S = 1.0
+"""How long nothing is started after one could not be for want of space or the like. That is waited for without end."""
+
 FORK_PATIENCE_S = 60.0
 """When nothing could be started for so long, what waits to be started is over."""
 
@@ -70,6 +73,7 @@ class Keeper:
         self._uncollected: dict[str, float] = {}
         self._write_again_at = 0.0
         self._gate: tuple[int, ...] = ()
+        self._not_now: dict[str, str] = {}
         self._cannot_write = self._cannot_fork = self._cannot_group = ""
         self._fork_again_at = self._short_since = self._cut_at = 0.0
         for task in list(self.tasks.values()):
@@ -144,7 +148,7 @@ class Keeper:
         for message in self._to_say:
             self._say(message)
         self._to_say = []
-        return 0.0 if self._queue and not self._cannot_fork else self._wait(now)
+        return 0.0 if self._queue and now >= self._fork_again_at else self._wait(now)
 
     def _wait(self, now: float) -> float:
         waits = [self._stopping.wait(now, bool(self._live))]
@@ -197,7 +201,7 @@ class Keeper:
         order["groups"] = self._grouped(task)
         task.logs, task.limit = (order.get("stdout", ""), order.get("stderr", "")), order.get("output_size", 0)
         task.pid, task.told = spawn.fork(order, self._gate, self._settings)
-        task.mine, task.order, task.phase = True, None, Phase.LAUNCHING
+        task.mine, task.again, task.phase = True, "", Phase.LAUNCHING
         self._mains[task.pid] = self._live[task.key] = task
         try:
             task.start = procs.start_of(task.pid)
@@ -228,7 +232,7 @@ class Keeper:
             self._cannot_write = f"the runner cannot write {self._memory.records.path!r}: {error.strerror}"
             self._memory.records.forget(len(forked))
             for task in forked:
-                task.error = f"its start cannot be recorded: {error.strerror}"
+                task.again = f"its start cannot be recorded: {error.strerror}"
                 os.kill(task.pid, signal.SIGKILL)  # not collected yet, so the number is still its own
         else:
             if forked:
@@ -247,6 +251,7 @@ class Keeper:
             self._memory.trouble,
             self._cannot_write,
             self._cannot_fork,
+            next(iter(self._not_now.values()), ""),
             self._cannot_group,
             self._cuts.trouble,
             self._stopping.trouble(),
@@ -269,13 +274,16 @@ class Keeper:
         self._selector.unregister(task.told)
         os.close(task.told)
         task.told = -1
-        if said and not task.error:
+        if said.startswith(spawn.NOT_NOW):
+            task.again = said[len(spawn.NOT_NOW) :].decode(errors="replace")
+        elif said and not task.error:
             task.error = said.decode(errors="replace")
-        elif not task.error and task.phase is Phase.LAUNCHING:
+        elif not (task.error or task.again) and task.phase is Phase.LAUNCHING:
             self._up(task)
 
     def _up(self, task: Task) -> None:
-        task.phase = Phase.UP
+        task.phase, task.order = Phase.UP, None
+        self._not_now.pop(task.key, None)
         self._to_say.append({"is": "up", "task": task.key})
         if task.paused:
             self._stopping.pause(task)
@@ -294,12 +302,24 @@ class Keeper:
                     self._main_ended(task, os.waitstatus_to_exitcode(status))
 
     def _main_ended(self, task: Task, code: int | None) -> None:
-        if task.error:
-            self._over(task, error=task.error)
+        if task.again and not task.error and task.kill_at is None:
+            self._start_later(task)
+            return
+        if task.error or task.again:
+            self._over(task, error=task.error or task.again)
             return
         task.code, task.phase, task.sought = code, Phase.ENDING, True
         self._memory.exited(task)
         self._stopping.look_soon()
+
+    def _start_later(self, task: Task) -> None:
+        """Have a task wait on: the machine could not start it now, and that is no end of it."""
+        task.phase, task.pid, task.start, task.mine, task.known = Phase.QUEUED, 0, 0, False, frozenset()
+        self._not_now[task.key] = f"task {task.key} cannot be started now: {task.again}"
+        self._groups.remove(task.key)
+        self._live.pop(task.key, None)
+        self._queue.append(task)
+        self._fork_again_at = time.monotonic() + START_AGAIN_S
 
     def _tree_is_gone(self, task: Task) -> None:
         self._over(task, code=task.code)
@@ -307,6 +327,7 @@ class Keeper:
     def _over(self, task: Task, code: int | None = None, error: str = "") -> None:
         task.phase, task.code, task.error, task.order = Phase.GONE, code, error, None
         task.known = frozenset()
+        self._not_now.pop(task.key, None)
         self._cuts.look(task)
         task.oom = self._groups.ran_out_of_memory(task.key)
         self._groups.remove(task.key)

@@ -31,6 +31,14 @@ UNHEARD = (
 SPARE_DESCRIPTORS = 12
 """So many stay free: the gate, what a child opens before it is the command, and what a look at /proc takes."""
 
+NOT_NOW = b"\0"
+"""What a child says first where the machine is to blame, and not the task: it may be started later."""
+
+THE_MACHINES = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+)  # fmt: skip
+"""Errors of our own files that say nothing of a task: no space, a disk that may not be written, nothing left."""
+
 _ERROR_BYTES = 4000  # less than a pipe takes at once
 _NOT_STARTED = 127  # what shells give for a command that could not be started
 _SHOWN_CHARS = 80
@@ -96,7 +104,8 @@ def _child(order: dict[str, Any], gate: tuple[int, ...], tell: int, settings: Se
         if os.read(gate[0], 1) == OPEN:
             _become(order, secrets, settings)
     except _CannotStartError as error:
-        os.write(tell, str(error).encode(errors="replace")[:_ERROR_BYTES])
+        blame = NOT_NOW if error.not_now else b""
+        os.write(tell, blame + str(error).encode(errors="replace")[:_ERROR_BYTES])
     except BaseException as error:  # noqa: BLE001  a stray exception would run the runner's code twice
         os.write(tell, f"it cannot be started: {type(error).__name__}".encode())
     finally:
@@ -104,7 +113,11 @@ def _child(order: dict[str, Any], gate: tuple[int, ...], tell: int, settings: Se
 
 
 class _CannotStartError(Exception):
-    """Why the command does not run, in a sentence without values of the environment."""
+    """Why the command does not run, in a sentence without values of the environment. `cause`: what the system said."""
+
+    def __init__(self, text: str, cause: OSError | None = None) -> None:
+        super().__init__(text)
+        self.not_now = cause is not None and cause.errno in THE_MACHINES
 
 
 def _own_signals() -> None:
@@ -137,7 +150,7 @@ def _make_folder(path: str) -> None:
     try:
         os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103  pathlib costs 2 MB
     except OSError as error:
-        raise _CannotStartError(f"the folder {path!r} cannot be made: {error.strerror}") from None
+        raise _CannotStartError(f"the folder {path!r} cannot be made: {error.strerror}", error) from None
 
 
 def _unpack(code: str, folder: str) -> None:
@@ -149,7 +162,8 @@ def _unpack(code: str, folder: str) -> None:
         with tarfile.open(code, "r:") as tar:
             _extract(tar, folder)
     except (OSError, tarfile.TarError) as error:
-        raise _CannotStartError(f"its code cannot be unpacked into {folder!r}: {error}") from None
+        cause = error if isinstance(error, OSError) else None
+        raise _CannotStartError(f"its code cannot be unpacked into {folder!r}: {error}", cause) from None
 
 
 def _extract(tar: TarFile, folder: str) -> None:
@@ -173,7 +187,7 @@ def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
             with open(path, "rb") as file:  # noqa: PTH123
                 found[name] = os.fsdecode(file.read())
         except OSError as error:
-            raise _CannotStartError(f"the secret {name} cannot be read: {error.strerror}") from None
+            raise _CannotStartError(f"the secret {name} cannot be read: {error.strerror}", error) from None
     return found
 
 
@@ -182,7 +196,7 @@ def _log(path: str) -> int:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)  # noqa: PTH103, PTH120  pathlib costs 2 MB
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise _CannotStartError(f"the log file {path!r} cannot be written: {error.strerror}") from None
+        raise _CannotStartError(f"the log file {path!r} cannot be written: {error.strerror}", error) from None
 
 
 def _become(order: dict[str, Any], secrets: dict[str, str], settings: Settings) -> None:

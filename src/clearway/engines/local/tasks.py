@@ -23,8 +23,8 @@ class Task:
     """One task of one attempt. `mine`: this runner forked it, and so learns its exit code from the system."""
 
     __slots__ = (
-        "acked", "asked_signal", "code", "empty_looks", "error", "key", "kill_at", "known", "limit", "logs", "mine",
-        "oom", "order", "paused", "phase", "pid", "pidfd", "sought", "start", "told",
+        "acked", "again", "asked_signal", "code", "empty_looks", "error", "key", "kill_at", "known", "limit", "logs",
+        "mine", "oom", "order", "paused", "phase", "pid", "pidfd", "sought", "start", "told",
     )  # fmt: skip
 
     def __init__(self, key: str, order: dict[str, Any] | None = None) -> None:
@@ -38,7 +38,8 @@ class Task:
         self.limit = 0
         """The files it writes to, and how many bytes each may hold; none for a task that another runner forked."""
         self.code: int | None = None
-        self.error = ""
+        self.error = self.again = ""
+        """Why it never ran; why it could not be started just now, through no fault of its own."""
         self.oom = False
         """Whether the system killed something of it because it had used up its memory."""
         self.acked = False
