@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
+from clearway.store.postgres import LEASE_S
 from tests import servers
 from tests.cli.live import PATIENCE_S, Product, until
 
@@ -55,12 +58,17 @@ def says(product: Product, text: str) -> bool:
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    server = servers.start()
+def server() -> Iterator[servers.Server]:
+    made = servers.start()
+    yield made
+    servers.stop(made)
+
+
+@pytest.fixture
+def pair(tmp_path: Path, server: servers.Server) -> Iterator[Pair]:
     made = Pair(tmp_path, server.make("clearway"))
     yield made
     made.end()
-    servers.stop(server)
 
 
 def test_the_standby_takes_over_and_what_runs_goes_on(pair: Pair, tmp_path: Path) -> None:
@@ -105,3 +113,44 @@ def test_a_leader_that_hung_and_comes_back_does_nothing_any_more(pair: Pair, tmp
     assert says(one, "is led by another controller since")
     assert [row["name"] for row in two.json("ps", "-a")["jobs"]] == ["sh"]
     assert (tmp_path / "ran").read_text() == "ran\n"
+
+
+def all_of(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Send a signal to a process and all that it started, those of it first that can start no others."""
+    for one in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
+        one.send_signal(number)
+
+
+def test_a_database_that_is_cut_off_and_comes_back_is_led_by_one(
+    pair: Pair, server: servers.Server, tmp_path: Path
+) -> None:
+    """Nobody writes for longer than a lease; then one of the two leads, and all that was accepted has run once."""
+    one, two = pair.homes
+    pair.up(0)
+    until(lambda: pair.leads(0), "the first one leads")
+    pair.up(1)
+    until(lambda: says(two, "standing by"), "the second one stands by")
+    mark, release = tmp_path / "ran", tmp_path / "release"
+    script = f"echo $CLEARWAY_ATTEMPT >> {mark}; while [ ! -e {release} ]; do sleep 0.1; done"
+    running = one.run("sh", "-c", script)
+    until(mark.exists, "the job runs")
+    all_of(server.process, signal.SIGSTOP)
+    try:
+        time.sleep(LEASE_S + 2)
+        release.touch()  # it ends while nobody can write that down
+    finally:
+        all_of(server.process, signal.SIGCONT)
+    later = tmp_path / "later.yaml"
+    later.write_text(json.dumps({"name": "later", "run": f"echo later >> {mark}", "idempotency_key": "once"}))
+    until(lambda: any(home("submit", str(later)).code == 0 for home in pair.homes), "one of them takes a job")
+    until(lambda: any(states(home) == ["succeeded"] * 2 for home in pair.homes), "both jobs are over")
+    assert mark.read_text().split() == ["1", "later"]
+    until(lambda: [pair.leads(0), pair.leads(1)].count(True) == 1, "exactly one leads")
+    leader = one if pair.leads(0) else two
+    assert leader.json("db", "check")["faults"] == []
+
+
+def states(home: Product) -> list[str]:
+    """Return how the jobs stand that a controller knows; none where it leads no more."""
+    told = home("--json", "ps", "-a")
+    return [row["state"] for row in json.loads(told.out)["jobs"]] if told.code == 0 else []
