@@ -15,6 +15,7 @@ import numpy as np
 from clearway.core.asked import Asked
 from clearway.core.copies import Shelves
 from clearway.core.fragment import Fragments
+from clearway.core.memo import note
 from clearway.core.resources import BANDWIDTH, CPUS, DISK, GPUS, MEMORY, SLICE, Needs, Rows
 from clearway.core.turns import Turns
 from clearway.model.errors import LedgerError
@@ -217,7 +218,7 @@ class Ledger:
         """Return what a demand takes from the columns; worked out once per demand."""
         needs = self._needs.get(demand)
         if needs is None:
-            needs = self._needs[demand] = self.rows.needs(demand)
+            needs = note(self._needs, demand, self.rows.needs(demand))
             self._row(max([GPUS, *(row for row, _ in needs)]))
         return needs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.core.memo import note
 from clearway.core.resources import use_of
 from clearway.model.fleet import LimitSpec, QueueSpec
 from clearway.model.reasons import Code, Fact, Reason, because
@@ -176,7 +177,7 @@ class Queues:
             for role in roles:
                 for resource, amount in self.use(role.demand).items():
                     amounts[resource] = amounts.get(resource, 0) + amount * role.tasks
-            found = self._total[roles] = tuple(amounts.items())
+            found = note(self._total, roles, tuple(amounts.items()))
         return found
 
     def guaranteed(self, queue: str, need: Amounts, below: str | None = None, *, stated_anywhere: bool = False) -> bool:
@@ -252,7 +253,7 @@ class Queues:
         """Return what one task counts against its queues; worked out once per demand."""
         found = self._use.get(demand)
         if found is None:
-            found = self._use[demand] = use_of(demand)
+            found = note(self._use, demand, use_of(demand))
         return found
 
     def count(self, queue: str, demand: Demand, tasks: int) -> None:

@@ -106,7 +106,7 @@ def _schedule_set(state: WorldState, record: fe.ScheduleSet) -> None:
 
 
 def _schedule_removed(state: WorldState, record: fe.ScheduleRemoved) -> None:
-    del state.flows.schedules.tracks[record.name]
+    state.flows.schedules.remove(record.name)
 
 
 def _schedule_paused(state: WorldState, record: fe.SchedulePaused) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from clearway.model.states import State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clearway.model.flow import ScheduleSpec
     from clearway.model.flow_events import Ticked
     from clearway.model.ids import FlowId, JobId
@@ -55,20 +57,16 @@ class ScheduleTrack:
             return True
         return before.state is not None and not self.spec.after_previous
 
-    def ticked(self, record: Ticked) -> None:
-        """Take in a tick."""
+    def ticked(self, record: Ticked) -> list[RunTrack]:
+        """Take in a tick, and return the runs that are too old to be remembered."""
         self.seen_us = max(self.seen_us, record.tick_us)
         self.taken[record.tick_us] = None
         if len(self.taken) > KEPT_TICKS:
             del self.taken[next(iter(self.taken))]
         if record.run:
             self.runs[record.run] = RunTrack(record.run, record.job, record.flow, record.gate)
-            self._forget()
-
-    def _forget(self) -> None:
         over = [name for name, run in self.runs.items() if run.state is not None]
-        for name in over[:-KEPT_RUNS]:
-            del self.runs[name]
+        return [self.runs.pop(name) for name in over[:-KEPT_RUNS]]
 
 
 class Schedules:
@@ -106,6 +104,19 @@ class Schedules:
             self.next += 1
         self.stirred[spec.name] = None
 
+    def remove(self, name: str) -> None:
+        """Forget a schedule; its runs go on."""
+        track = self.tracks.pop(name)
+        del self._numbers[track.number]
+        self._forget(track.runs.values())
+
+    def _forget(self, runs: Iterable[RunTrack]) -> None:
+        for run in runs:
+            if run.job is not None:
+                self._of_job.pop(run.job, None)
+            if run.flow is not None:
+                self._of_flow.pop(run.flow, None)
+
     def put_back(self, track: ScheduleTrack) -> None:
         """Take in a schedule as it was kept."""
         self.tracks[track.spec.name] = track
@@ -118,7 +129,7 @@ class Schedules:
 
     def ticked(self, record: Ticked) -> None:
         """Take in a tick."""
-        self.tracks[record.schedule].ticked(record)
+        self._forget(self.tracks[record.schedule].ticked(record))
         if record.job is not None:
             self._of_job[record.job] = (record.schedule, record.run)
         if record.flow is not None:
