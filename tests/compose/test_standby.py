@@ -132,7 +132,7 @@ def test_a_database_that_is_cut_off_and_comes_back_is_led_by_one(
     until(lambda: says(two, "standing by"), "the second one stands by")
     mark, release = tmp_path / "ran", tmp_path / "release"
     script = f"echo $CLEARWAY_ATTEMPT >> {mark}; while [ ! -e {release} ]; do sleep 0.1; done"
-    running = one.run("sh", "-c", script)
+    one.run("sh", "-c", script)
     until(mark.exists, "the job runs")
     all_of(server.process, signal.SIGSTOP)
     try:

@@ -2,8 +2,10 @@
 
 Prints `up`, then `accepted NAME` for each name once its job is accepted; after `end` on stdin it waits until all jobs
 are over, prints `over` and leaves. A name's beginning says what its job is: `again` fails once, `after` waits for the
-last one before it, `many` is an array of three. With a third argument it kills itself with SIGKILL at that act: before or
-after a write to the journal or a call of the engine. Usage: python -m tests.control.child HOME [sqlite|ADDRESS] [ACT]
+last one before it, `many` is an array of three. With a third argument it kills itself with SIGKILL at that act: before
+or after a write to the journal or a call of the engine.
+
+Usage: python -m tests.control.child HOME [sqlite|ADDRESS] [ACT]
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from clearway.model.array import read_array
 from clearway.model.asks import Submit
 from clearway.model.fleet import NodeSpec
 from clearway.model.job import Demand, JobSpec, Role
+from clearway.store.postgres import PostgresJournal
 from clearway.store.sqlite import SqliteJournal
 from clearway.testing.storm.mortal import Fate, MortalEngine, MortalJournal
 
@@ -63,8 +66,6 @@ def spec(home: Path, name: str, before: str) -> JobSpec:
 def opened(home: Path, store: str) -> SqlJournal:
     if store == "sqlite":
         return SqliteJournal(home / "journal.db", synchronous="normal")
-    from clearway.store.postgres import PostgresJournal
-
     return PostgresJournal(store)
 
 

@@ -1,4 +1,4 @@
-"""A controller process that is killed with SIGKILL, with real processes under it: nothing accepted is lost or runs twice.
+"""A controller process that is killed, with real processes under it: nothing accepted is lost or runs twice.
 
 At any instant, and at each of its acts in turn: before and after each write to the journal and each call of the
 engine. `CLEARWAY_KILLS` says how many acts.

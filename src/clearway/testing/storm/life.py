@@ -51,8 +51,9 @@ BY_DESIGN = (
     "world.state.flows.schedules.tracks[].taken",
     "controller._engine",
 )
-"""One byte a job for ever; the newest thousand searches; a schedule's newest ten thousand ticks. What the engine made up
-for tests holds is no matter.
+"""One byte a job for ever; the newest thousand searches; the newest ten thousand ticks of a schedule.
+
+What the engine of tests holds is no matter.
 """
 
 
