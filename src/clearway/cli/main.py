@@ -54,6 +54,7 @@ COMMANDS = dict(
         _in(_CONTROLLER, "up", "Start a controller on this machine."),
         _in(_CONTROLLER, "down", "Stop the controller; jobs go on.", "up"),
         _in(_CONTROLLER, "status", "Show the controller and what it has in hand."),
+        _in(_MACHINES, "report", "Account for what tenants, users or queues held."),
         _in(_CONTROLLER, "top", "Watch nodes, queues and jobs as they change."),
         _in(_CONTROLLER, "db", "Back up, check, upgrade and compact the journal."),
         _in(_CONTROLLER, "config", "Show and check the settings of a controller."),

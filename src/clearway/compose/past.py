@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clearway.loop.world import World
+    from clearway.model.events import Record
     from clearway.model.ids import JobId
     from clearway.ports.journal import Entry, Journal
 
@@ -41,6 +42,14 @@ class PastOf:
     def world_at(self, moment_us: int | None) -> World:
         """Return the world as it was at a moment (None: as it is by the last record)."""
         return world_at(self._journal, LATEST_US if moment_us is None else moment_us)
+
+    def records_after(self, moment_us: int) -> Iterator[Record]:
+        """Yield the records of later moments, those that are there when it begins."""
+        last = self._journal.last()
+        for entry in self._journal.read(self._journal.before(moment_us + 1)):
+            if entry.number > last:
+                return
+            yield entry.record
 
     def turns_of(self, job: JobId, moment_us: int | None) -> list[Turn]:
         """Return a job's submit, starts and ends up to a moment; none where its records are gone."""

@@ -1,0 +1,86 @@
+"""`clearway report`."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sys
+import time
+from typing import Any
+
+import click
+
+from clearway.cli import shown
+from clearway.cli.past import progress
+from clearway.cli.shell import Shell, command
+from clearway.cli.table import Column, draw
+from clearway.model import values
+
+_COLUMNS = (
+    Column("GPU HOURS", right=True), Column("LOST", right=True), Column("COST", right=True),
+    Column("STARTS", right=True), Column("MEAN WAIT", right=True), Column("SUCCEEDED", right=True),
+    Column("FAILED", right=True), Column("CANCELLED", right=True),
+)  # fmt: skip
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_LENGTH = re.compile(r"[0-9.smhd ]+")
+
+
+@command("report")
+@click.option("--since", default="30d", show_default=True, metavar="TIME", help="From then on, or so long ago: 30d.")
+@click.option("--until", metavar="TIME", help="Up to this moment, or up to so long ago; by default now.")
+@click.option(
+    "--by", type=click.Choice(["tenant", "user", "queue"]), default="queue", show_default=True, help="Whose accounts."
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Write a table for a spreadsheet.")
+def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Account for what tenants, users or queues held in a time: GPU-hours, money, waits, and how jobs ended.
+
+    What is held counts from the decision until it is free again, also in attempts that were stopped; LOST is that of
+    attempts that did not succeed. The cost of a task is the price of its node, times its part of it, times that time.
+    Reads the journal, whether a controller runs or not.
+    """
+    from clearway.api.moments import iso
+    from clearway.compose.past import past_of
+    from clearway.model.errors import InputError
+    from clearway.observe.accounting import accounts
+
+    now_us = time.time_ns() // 1000
+    from_us = _moment("since", since, now_us)
+    to_us = now_us if until is None else _moment("until", until, now_us)
+    if from_us >= to_us:
+        raise InputError("since", since, "a moment before that of --until")
+    with past_of(shell.home) as past, progress(past.last()):
+        rows = accounts(past.world_at(from_us), past.records_after(from_us), by, from_us, to_us)
+    if shell.as_json:
+        shell.document({"from": iso(from_us), "to": iso(to_us), "by": by, "accounts": rows})
+    elif as_csv:
+        _csv(rows, by)
+    elif rows:
+        draw((Column(by.upper(), cut=True), *_COLUMNS), [_cells(row) for row in rows])
+    else:
+        shell.line("nothing was held, and no job ended, in that time")
+
+
+def _moment(field: str, text: str, now_us: int) -> int:
+    """Return the moment that a text names: a time, or how long ago."""
+    if _LENGTH.fullmatch(text):
+        return max(now_us - values.duration(field, text), 0)
+    return values.instant(field, text)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    wait = shown.NOTHING if row["mean_wait"] is None else shown.span(row["mean_wait"])
+    return [
+        row["name"] or shown.NOTHING, f"{row['gpu_hours']:.2f}", f"{row['lost_gpu_hours']:.2f}", f"{row['cost']:.2f}",
+        str(row["starts"]), wait, str(row["succeeded"]), str(row["failed"]), str(row["cancelled"]),
+    ]  # fmt: skip
+
+
+def _csv(rows: list[dict[str, Any]], by: str) -> None:
+    """Write rows; a name that a spreadsheet would take for a formula has a quote before it."""
+    names = ["name", "gpu_hours", "lost_gpu_hours", "cost", "starts", "mean_wait", "succeeded", "failed", "cancelled"]
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow([by, *names[1:]])
+    for row in rows:
+        name = "'" + row["name"] if _FORMULA.match(row["name"]) else row["name"]
+        out.writerow([shown.plain(name), *("" if row[key] is None else row[key] for key in names[1:])])
