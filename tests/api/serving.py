@@ -9,7 +9,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from clearway.api.server import Server, loopback_socket, unix_socket
+from clearway.api.server import Server, port_socket, unix_socket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ STARTS_S = 10
 @contextlib.contextmanager
 def served(app: ASGIApp, home: Path) -> Iterator[tuple[str, int]]:
     """Serve `app` on HOME/socket and a free port of loopback; yields the socket's path and the port."""
-    with unix_socket(home) as local, loopback_socket(("127.0.0.1", 0)) as open_to_all:
+    with unix_socket(home) as local, port_socket(("127.0.0.1", 0)) as open_to_all:
         ready = threading.Event()
         server = Server(app, ready.set)
         thread = threading.Thread(target=lambda: asyncio.run(server.serve([local, open_to_all])))

@@ -10,8 +10,11 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from clearway.api.access import Access, read_token
+from clearway.api.doors import Doors
 from clearway.api.server import unix_socket
+from clearway.config.settings import Settings
 from clearway.model.errors import ControllerError
+from clearway.store import MemoryJournal
 from tests.api.serving import raw_answer, served
 
 if TYPE_CHECKING:
@@ -28,6 +31,10 @@ async def inside(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(scope["path"])(scope, receive, send)
 
 
+def guarded(home: Path, token: str = TOKEN) -> Access:
+    return Access(inside, Doors(Settings(home, listen=("127.0.0.1", 0)), "ada", MemoryJournal(), lambda: 0, token))
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     tmp_path.chmod(0o700)
@@ -36,7 +43,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def where(home: Path) -> Iterator[tuple[str, int]]:
-    with served(Access(inside, TOKEN), home) as found:
+    with served(guarded(home), home) as found:
         yield found
 
 
@@ -92,7 +99,7 @@ def test_on_loopback_nothing_but_health_without_the_token(
 
 
 def test_an_empty_token_opens_nothing(home: Path) -> None:
-    with served(Access(inside, ""), home) as where:
+    with served(guarded(home, ""), home) as where:
         for shown in ("Authorization: Bearer ", "Authorization: Bearer", "X: y"):
             assert raw_answer(("127.0.0.1", where[1]), _get("/", "Host: 127.0.0.1", shown)).status == 401
 
@@ -137,7 +144,7 @@ def open_home(home: Path) -> Iterator[Path]:
 
 @only_root
 def test_another_user_cannot_reach_the_socket(open_home: Path) -> None:
-    with served(Access(inside, TOKEN), open_home) as where:
+    with served(guarded(open_home), open_home) as where:
         assert _as_nobody(CONNECT, where[0]) == 13, "the directory keeps them out"
         open_home.chmod(0o755)
         assert _as_nobody(CONNECT, where[0]) == 13, "the socket's own mode keeps them out"
@@ -145,7 +152,7 @@ def test_another_user_cannot_reach_the_socket(open_home: Path) -> None:
 
 @only_root
 def test_another_user_who_got_past_the_modes_is_turned_away_by_the_kernels_word(open_home: Path) -> None:
-    with served(Access(inside, TOKEN), open_home) as where:
+    with served(guarded(open_home), open_home) as where:
         open_home.chmod(0o755)
         os.chmod(where[0], 0o666)  # noqa: PTH101, S103
         assert _as_nobody(CONNECT, where[0]) == 7, "the door is shut before a byte is read"

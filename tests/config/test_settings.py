@@ -63,7 +63,7 @@ def test_a_fleet_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
         ({"devices": True}, "devices", "whole number"),
         ({"devices": 1.5}, "devices", "whole number"),
         ({"engine": "slurmy"}, "engine", "one of local"),
-        ({"listen": "0.0.0.0:80"}, "listen", "127.0.0.1:PORT"),
+        ({"listen": "example.org:80"}, "listen", "127.0.0.1:8080"),
         ({"listen": "127.0.0.1:99999"}, "listen", "0 to 65535"),
         ({"listen": "127.0.0.1"}, "listen", "PORT"),
         ({"synchronous": "off"}, "synchronous", "one of full, normal"),

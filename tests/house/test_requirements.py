@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 OWN = {"clearway", *CODE_FOLDERS}
 PUBLISHED_SUITES = PACKAGE / "testing"
 """Suites that others run under pytest: who runs tests has it."""
-APART = {PACKAGE / "learn": "search", PACKAGE / "observe" / "telemetry.py": "telemetry"}
+APART = {
+    PACKAGE / "learn": "search",
+    PACKAGE / "observe" / "telemetry.py": "telemetry",
+    PACKAGE / "api" / "oidc.py": "oidc",
+}
 """Loaded only where their extra is installed."""
 
 

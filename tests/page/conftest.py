@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its loop runs as long as it is open, and other rooms have loops of their own
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of the page."""
+    """One browser for the tests of one file."""
     if not Path(CHROMIUM).exists():
         pytest.skip(f"there is no {CHROMIUM}")
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  only where there is a browser

@@ -33,11 +33,13 @@ def test_the_public_surface_is_this() -> None:
     public = [name for name in vars(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
         "advise", "at", "book", "bookings", "call", "call_logs", "calls", "cancel", "cancel_booking", "cancel_call",
-        "cancel_flow", "cancel_search", "change_queue", "connect", "drain", "events", "flow", "flows", "heard_by",
-        "hold", "job", "jobs", "logs", "nodes", "outlook", "pause_schedule", "queues", "release", "reload",
-        "remove_schedule", "remove_secret", "requeue", "resume", "resume_flow", "resume_schedule", "retry_flow",
-        "run_flow", "run_search", "schedules", "search", "searches", "secrets", "set", "set_queue", "set_schedule",
-        "set_secret", "shutdown", "skip_step", "status", "submit", "suspend", "wait", "why", "why_call",
+        "cancel_flow", "cancel_search", "change_queue", "changes", "connect", "devices", "drain", "events", "flow",
+        "flows", "heard_by", "hold", "job", "jobs", "link", "logs", "make_token", "nodes", "outlook", "overview",
+        "pause_schedule", "policy", "queues", "release", "reload", "remove_schedule", "remove_secret", "requeue",
+        "resume", "resume_flow", "resume_schedule", "retry_flow", "revoke_token", "run_flow", "run_search",
+        "schedules", "search", "searches", "secrets", "session", "set", "set_queue", "set_schedule", "set_secret",
+        "shutdown", "skip_step", "status", "submit", "suspend", "timeline", "tokens", "usual", "wait", "waste",
+        "watch", "why", "why_call",
     ]  # fmt: skip
     handle = [name for name in vars(clearway.sdk.Job) if not name.startswith("_")]
     assert sorted(handle) == ["cancel", "logs", "row", "state", "submit", "wait", "why"]

@@ -1,40 +1,52 @@
-"""Who may come in: the owner of the controller, and nobody else of this machine.
+"""The door: who comes in, as whom, how often, and what is written down about it.
 
-- Through the Unix socket: the directory (0700) and the socket (0600) keep others out, and the kernel's word on
-  who the peer is (SO_PEERCRED) is checked besides. Root is somebody else, too, unless the controller is root's.
-- Through loopback: anybody can connect, so everything but `health` needs the token from a file that only the
-  owner can read; and the Host header must be a loopback name, so that no web page can reach us by rebinding a
-  name of its own to 127.0.0.1. No CORS header is ever sent.
+- Through the Unix socket: the owner, and nobody else of this machine. The directory (0700) and the socket (0600) keep
+  others out, and the kernel's word on who the peer is (SO_PEERCRED) is checked besides. Root is somebody else, too,
+  unless the controller is root's.
+- Through a port anybody can connect, so everything but `health` needs a token, or a session that a link has begun.
+  On loopback the Host header must be a loopback name, so that no web page can reach us by rebinding a name of its own
+  to 127.0.0.1. No CORS header is ever sent.
+- What a session changes needs the session's second secret in a header, and no other Origin than the page's own.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
+import math
 import os
 import secrets
 import socket
 import struct
+from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from clearway.api.events import TRANSPORT
-from clearway.api.problems import problem
-from clearway.model.errors import ControllerError
+from clearway.api.problems import HttpFault, problem, problem_of
+from clearway.api.roles import OPEN
+from clearway.api.who import NOTES, WHO, Who
+from clearway.model.errors import ClearwayError, ControllerError
 
 if TYPE_CHECKING:
-    import asyncio
     from pathlib import Path
 
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from clearway.api.doors import Doors
 
 LOG = logging.getLogger(__name__)
 OWNER = "owner"
-OPEN_PATHS = frozenset({"/api/v1/health"})
 HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+COOKIE = "clearway"
+CSRF = b"x-csrf-token"
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
 TOKEN_BYTES = 32
+HEAD_S = 30.0
+"""Whoever has not sent the head of a first request by then is cut off."""
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
@@ -46,46 +58,115 @@ class OwnerProtocol(H11Protocol):
         super().connection_made(transport)
         self.app_state = {**self.app_state, TRANSPORT: transport}
         peer: socket.socket = transport.get_extra_info("socket")
-        if peer.family != socket.AF_UNIX:
-            return
-        uid = _peer_uid(peer)
-        if uid == os.geteuid():
+        if peer.family == socket.AF_UNIX:
+            uid = _peer_uid(peer)
+            if uid != os.geteuid():
+                LOG.warning("user %d was turned away from the socket", uid)
+                transport.abort()
+                return
             self.app_state = {**self.app_state, OWNER: True}
-            return
-        LOG.warning("user %d was turned away from the socket", uid)
-        transport.abort()
+        self._late = asyncio.get_running_loop().call_later(HEAD_S, self._cut_late, transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        if late := getattr(self, "_late", None):
+            late.cancel()
+        super().connection_lost(exc)
+
+    def _cut_late(self, transport: asyncio.Transport) -> None:
+        if getattr(self, "cycle", None) is None:  # no request has come whole
+            transport.abort()
 
 
 class Access:
-    """The door of the app: lets through what is the owner's, or shows the token."""
+    """The door of the app: lets through who may come in, and says who it is."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        """Guard `app`. An empty token opens nothing: then only the socket leads in."""
-        self._app, self._token = app, token.encode()
+    def __init__(self, app: ASGIApp, doors: Doors) -> None:
+        """Guard `app`; `doors` know whom to let in."""
+        self._app, self._doors = app, doors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with the reason why not."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refusal = self._refusal(scope) if scope["type"] == "http" else problem(400, "http", "only HTTP is spoken here")
-        await (refusal or self._app)(_exact(scope), receive, send)
+        if scope["type"] != "http":
+            await problem(400, "http", "only HTTP is spoken here")(scope, receive, send)
+            return
+        exact = {**scope, "path": scope["raw_path"].decode("latin-1")}
+        try:
+            who = await self._known(exact)
+        except HttpFault as fault:
+            refusal: Response = problem(fault.status, fault.title, fault.detail, fault.headers)
+            await refusal(scope, receive, send)
+            return
+        except ClearwayError as error:
+            await problem_of(error)(scope, receive, send)
+            return
+        await self._pass_on(who, exact, receive, send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        if scope.get("state", {}).get(OWNER) is True:
-            return None
+    async def _pass_on(self, who: Who | None, scope: Scope, receive: Receive, send: Send) -> None:
+        notes: dict[str, Any] = {}
+        if who is not None:
+            WHO.set(who)
+        NOTES.set(notes)
+
+        async def tell(message: Message) -> None:
+            if message["type"] == "http.response.start" and who is not None and scope["method"] not in READS:
+                self._doors.write(who, scope, message["status"], notes)
+            await send(message)
+
+        await self._app(scope, receive, tell)
+
+    async def _known(self, scope: Scope) -> Who | None:
+        """Return who asks; None where that does not matter. Raises HttpFault for who may not come in."""
         headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
-        if _without_port(host) not in HOSTS:
-            return problem(421, "not allowed", "the Host header must be a loopback address")
-        if scope["path"] in OPEN_PATHS or self._shows_token(headers.get(b"authorization", b"")):
+        if scope.get("state", {}).get(OWNER) is True:
+            return self._doors.owner("socket", "")
+        doors, address = self._doors, self._doors.address(scope, headers)
+        if doors.only_loopback and _without_port(headers.get(b"host", b"").decode("latin-1")) not in HOSTS:
+            raise HttpFault(421, "not allowed", "the Host header must be a loopback address")
+        if f"{scope['method']} {scope['path']}" in OPEN:
             return None
-        return problem(401, "not allowed", "needs a token: Authorization: Bearer ..", {"WWW-Authenticate": "Bearer"})
+        who = await self._by_token(headers, address) or self._by_session(scope, headers, address)
+        if who is None:
+            needs = "needs a token: Authorization: Bearer ..; a browser comes in by: clearway dashboard"
+            raise HttpFault(401, "not allowed", needs, {"WWW-Authenticate": "Bearer"})
+        if wait_s := doors.limits.wait_s(who.key):
+            told = {"Retry-After": str(math.ceil(wait_s))}
+            raise HttpFault(429, "too many", f"{who.name!r} asks too often: once more in {wait_s:.2f} s", told)
+        return who
 
-    def _shows_token(self, said: bytes) -> bool:
-        scheme, _, shown = said.partition(b" ")
-        fits = hmac.compare_digest(shown.strip(), self._token)  # in constant time, also for an empty one
-        return scheme.lower() == b"bearer" and bool(self._token) and fits
+    async def _by_token(self, headers: dict[bytes, bytes], address: str) -> Who | None:
+        scheme, _, shown = headers.get(b"authorization", b"").partition(b" ")
+        shown = shown.strip()
+        if scheme.lower() != b"bearer" or not shown:
+            return None
+        owner = self._doors.token.encode()
+        if hmac.compare_digest(shown, owner) and owner:  # in constant time, also for an empty one
+            return self._doors.owner("token file", address)
+        return await self._doors.by_token(shown.decode("latin-1"), address)
+
+    def _by_session(self, scope: Scope, headers: dict[bytes, bytes], address: str) -> Who | None:
+        session = self._doors.session(_cookie(headers.get(b"cookie", b"")))
+        if session is None:
+            return None
+        if scope["method"] not in READS:
+            origin = headers.get(b"origin", b"").decode("latin-1")
+            host = headers.get(b"host", b"").decode("latin-1")
+            if origin != f"{self._doors.scheme(scope, headers)}://{host}":
+                raise HttpFault(403, "forbidden", "a change comes from the page itself: the Origin is another one")
+            if not hmac.compare_digest(headers.get(CSRF, b""), session.csrf.encode()):
+                raise HttpFault(403, "forbidden", "a change of a session shows X-CSRF-Token, which /session tells")
+        return session.who._replace(address=address)
+
+
+def _cookie(header: bytes) -> str:
+    try:
+        found = SimpleCookie(header.decode("latin-1")).get(COOKIE)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
 
 
 def read_token(path: Path) -> str:
@@ -108,11 +189,6 @@ def read_token(path: Path) -> str:
     if not token:
         raise ControllerError(f"the token file {path} is empty; remove it, and a new one is made")
     return token
-
-
-def _exact(scope: Scope) -> Scope:
-    """Return the scope with the path as it was sent: a name with %2F in it stays one part of the path."""
-    return {**scope, "path": scope["raw_path"].decode("latin-1")} if scope["type"] == "http" else scope
 
 
 def _without_port(host: str) -> str:

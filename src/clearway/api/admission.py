@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearway.api.who import Role
 from clearway.config import tenants
+from clearway.model.errors import NotAllowedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,11 +26,16 @@ def defaults_for(desk: Desk, queue: object, user: object = None) -> dict[str, An
     whose = user if isinstance(user, str) else desk.login
     of_tenant = tenants.defaults_of(desk.in_force.tenants, whose)
     own = {"user": whose, "workdir": str(Path.home())}
+    if desk.who.tenant:
+        own["tenant"] = desk.who.tenant
     return {**of_tenant, **own, **queue_defaults(desk.board.queues, queue)}
 
 
 def admit(desk: Desk, job: JobSpec) -> None:
-    """Raise InputError for a job that may not come in, with the reason."""
+    """Raise InputError for a job that may not come in, with the reason; NotAllowedError for one of another's name."""
+    desk.who.check_owns([(job.user, job.tenant)], f"job {job.name}")
+    if desk.who.role < Role.operator and job.user != desk.who.name:  # its secrets would be that other one's
+        raise NotAllowedError(f"job {job.name}: {desk.who.name!r} submits in no other's name than its own")
     tenants.check_tenant(desk.in_force.tenants, job)
     _check_queue(desk, job.user, job.queue, f"job {job.name}")
 

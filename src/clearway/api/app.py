@@ -14,6 +14,7 @@ from clearway.api import (
     calls,
     code,
     config,
+    entrance,
     events,
     flows,
     jobs,
@@ -35,10 +36,12 @@ from clearway.api import (
 )
 from clearway.api.access import Access
 from clearway.api.chart import Chart
+from clearway.api.doors import Doors
 from clearway.api.hub import Hub
 from clearway.api.kept import Kept
 from clearway.api.moments import iso
 from clearway.api.now import TellsTheTime
+from clearway.api.roles import check_table
 from clearway.whatif.follow import Follower
 
 if TYPE_CHECKING:
@@ -46,10 +49,9 @@ if TYPE_CHECKING:
 
     from clearway.api.desk import Desk
 
-PREFIX = "/api/v1"
 ROOMS = (
     machines, overview, timeline, waste, events, config, queues, bookings, call_files, calls, call_rows, code,
-    secrets, flows, schedules, searches, jobs, outlooks, previews, verbs, logs,
+    secrets, flows, schedules, searches, jobs, outlooks, previews, verbs, logs, entrance,
 )  # fmt: skip
 
 
@@ -58,7 +60,7 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app = FastAPI(
         title="Clearway",
         version=__version__,
-        openapi_url=f"{PREFIX}/openapi.json",
+        openapi_url=None,  # a route of its own, which needs a role as all others do
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
@@ -69,9 +71,9 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.hub = Hub(desk)
     app.state.kept = {"overview": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit
+    app.state.doors = doors = Doors(desk.settings, desk.owner, desk.notes, desk.controller.now_us, token)
     problems.install(app)
-    for room in ROOMS:
-        app.include_router(room.router, prefix=PREFIX)
-    app.include_router(metrics.router)
-    app.include_router(page.router)
-    return TellsTheTime(Access(app, token), lambda: iso(desk.controller.now_us()))
+    for router in (*(room.router for room in ROOMS), metrics.router, entrance.page, page.router):
+        app.router.routes.extend(router.routes)
+    check_table(app.routes)
+    return TellsTheTime(Access(app, doors), lambda: iso(desk.controller.now_us()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+BODY_S = 120.0
+"""Whoever needs longer for a body is told so: a connection that sends a byte now and then holds nothing for ever."""
 
 
 async def read_json(request: Request) -> Any:  # noqa: ANN401  whatever was sent
@@ -61,10 +65,16 @@ async def read_bytes(request: Request, limit: int) -> bytes:
     if said.isascii() and said.isdigit() and int(said) > limit:
         raise _too_large(limit)
     found = bytearray()
-    async for piece in request.stream():
-        found += piece
-        if len(found) > limit:
-            raise _too_large(limit)
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for piece in request.stream():
+                found += piece
+                if len(found) > limit:
+                    raise _too_large(limit)
+    except TimeoutError:
+        raise HttpFault(
+            408, "too slow", f"the body did not come within {BODY_S:g} s", {"Connection": "close"}
+        ) from None
     return bytes(found)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
+from clearway.api.roles import guarded
+from clearway.api.who import noted
 from clearway.core.bookings import WHOLE_NODE
 from clearway.model.asks import Book, Unbook
 from clearway.model.errors import InputError
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
     from clearway.model.events import Booked
 
-router = APIRouter()
+router = guarded()
 
 
 async def _name(request: Request) -> str:
@@ -59,6 +61,7 @@ async def book(desk: TheDesk, request: Request) -> Response:
         raise InputError("body", raw, "a map of the words of a booking")
     booking = read_booking(raw)
     await desk.ask(Book(booking))
+    noted(booking=booking.name)
     return answer(booking_row(desk, desk.board.bookings[booking.name]), 201)
 
 

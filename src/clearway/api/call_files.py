@@ -6,11 +6,12 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse
 
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
 from clearway.model.errors import ConflictError, InputError, NotFoundError, StoreError
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ FOLDER = "values"
 _NAME = re.compile("[0-9a-f]{32}")
 _PIECE = 2**20
 
-router = APIRouter()
+router = guarded()
 
 
 def value_path(desk: Desk, name: str) -> Path:

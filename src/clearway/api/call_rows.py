@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from clearway.api.desk import TheDesk, answer
 from clearway.api.logs import BYTES
 from clearway.api.moments import FACE, iso_or_none
+from clearway.api.roles import guarded
 from clearway.api.rows import waits_for
 from clearway.api.tail import read_data
 from clearway.calls import read
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 10_000
 MOST_LOG_BYTES = 2**24
 
-router = APIRouter()
+router = guarded()
 
 
 @router.get("/calls")

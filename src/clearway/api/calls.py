@@ -6,11 +6,12 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_bytes
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
 from clearway.calls import read, wire
 from clearway.model.errors import InputError, NotFoundError
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/msgpack"
 T = TypeVar("T")
 
-router = APIRouter()
+router = guarded()
 
 
 @router.post("/calls")

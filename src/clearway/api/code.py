@@ -10,11 +10,12 @@ import tarfile
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_bytes
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
 from clearway.compose.stores import engine_home
 from clearway.model.errors import InputError, NotFoundError, StoreError
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 FOLDER = "code"
 _DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
-router = APIRouter()
+router = guarded()
 
 
 async def _digest(request: Request) -> str:

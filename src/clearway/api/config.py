@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
 from clearway.config.settings import SETTINGS
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 LIVE = ("queues", "limits", "policy", "tenants")
 """Settings that hold at once when they are read anew; the others hold from the next start on."""
 
-router = APIRouter()
+router = guarded()
 
 
 @router.post("/config/reload")

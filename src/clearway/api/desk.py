@@ -11,7 +11,9 @@ from urllib.parse import unquote
 import msgspec
 from fastapi import Depends, Request, Response
 from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
 
+from clearway.api.who import WHO, Role, Who
 from clearway.control import Board
 from clearway.model.errors import NotFoundError, UnknownWordError
 from clearway.model.events import Submitted
@@ -20,11 +22,12 @@ from clearway.model.job import member
 from clearway.observe.timeline import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from fastapi.dependencies.models import Dependant
 
+    from clearway.api.tokens import Notes
     from clearway.calls.service import CallService
     from clearway.config.settings import Settings
     from clearway.config.tenants import Tenant
@@ -46,10 +49,11 @@ class InForce:
 class Desk:
     """A controller and what belongs to it.
 
-    `log_path` tells where a task's stdout or stderr lies; `login` is the user whose controller it is; `about` who
+    `log_path` tells where a task's stdout or stderr lies; `owner` is the user whose controller it is; `about` who
     serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for; `stop`
     ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
-    ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads.
+    ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads, `notes`
+    where tokens are kept; `window` opens a port for browsers where none is open, and returns its address.
     `calls` is the queue of small calls.
     """
 
@@ -57,13 +61,15 @@ class Desk:
     journal: Journal
     log_path: Callable[[TaskRef, str], Path]
     settings: Settings
-    login: str
+    owner: str
     about: dict[str, Any]
     enforced: dict[str, str]
     stop: Callable[[], None]
     reread: Callable[[], Settings]
     again: Callable[[Settings], tuple[list[Ask], Callable[[], None]]]
     metrics: Metrics
+    notes: Notes
+    window: Callable[[], Awaitable[str]]
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_force: InForce = field(init=False)
     calls: CallService = field(init=False)
@@ -75,6 +81,21 @@ class Desk:
     def serve(self, calls: CallService) -> None:
         """Have a queue of calls, which reads its words by this desk."""
         object.__setattr__(self, "calls", calls)
+
+    @property
+    def login(self) -> str:
+        """The name of who asks."""
+        return self.who.name
+
+    @property
+    def who(self) -> Who:
+        """Who asks; what is done without being asked is done in the owner's name."""
+        return WHO.get(Who(self.owner, Role.admin))
+
+    def check_mine(self, job: JobId) -> None:
+        """Raise NotAllowedError where whoever asks may not change a job; NotFoundError: there is none."""
+        row = self.row(job)
+        self.who.check_owns([(row.user, row.tenant)], f"job {row.id} ({row.name})")
 
     @property
     def board(self) -> Board:
@@ -176,5 +197,15 @@ async def _node(request: Request) -> str:
 
 
 TheDesk = Annotated[Desk, Depends(_desk)]
+
+
+async def _my_job(request: Request, job: Annotated[JobId, Depends(_job)]) -> JobId:
+    """Return a job that whoever asks may change."""
+    desk: Desk = request.app.state.desk
+    await run_in_threadpool(desk.check_mine, job)
+    return job
+
+
 TheJob = Annotated[JobId, Depends(_job)]
+MyJob = Annotated[JobId, Depends(_my_job)]
 TheNode = Annotated[str, Depends(_node)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 
 from clearway.api.desk import TheDesk  # noqa: TC001  FastAPI reads the annotations while the program runs
 from clearway.api.hub import Reader, Wish
 from clearway.api.problems import HttpFault
+from clearway.api.roles import guarded
 from clearway.model.errors import InputError
 from clearway.observe.event_rows import KINDS
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MOST_READERS = 1000
 TRANSPORT = "transport"
 
-router = APIRouter()
+router = guarded()
 
 
 def _wish(

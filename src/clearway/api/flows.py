@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from msgspec.structs import replace
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
+from clearway.api.roles import guarded
+from clearway.api.who import WHO, noted
 from clearway.flow.json_text import text_of, value_of
 from clearway.flow.reworded import reworded
 from clearway.flow.words import read_flow
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import FlowView, StepView
     from clearway.model.flow import FlowSpec
 
-router = APIRouter()
+router = guarded()
 
 
 async def _ref(request: Request) -> str:
@@ -73,6 +75,13 @@ async def _find(desk: Desk, ref: str) -> FlowView:
     raise NotFoundError(f"there is no workflow {ref!r} among those at hand")
 
 
+async def _mine(desk: Desk, ref: str) -> FlowView:
+    """Return a workflow that whoever asks may change."""
+    view = await _find(desk, ref)
+    WHO.get().check_owns(view.owners, f"workflow {view.name}")
+    return view
+
+
 def _row(view: FlowView) -> dict[str, Any]:
     counts: dict[str, int] = {}
     for step in view.steps:
@@ -97,6 +106,7 @@ def _step(step: StepView) -> dict[str, Any]:
 async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter a workflow: the body is a map of its words."""
     flow = await desk.ask(SubmitFlow(read_workflow(desk, await read_json(request))))
+    noted(flow=flow)
     return answer(_row(await _find(desk, f"id:{flow}")), 201)
 
 
@@ -116,7 +126,7 @@ async def flow(desk: TheDesk, ref: TheRef) -> Response:
 @router.post("/flows/{flow}/cancel")
 async def cancel(desk: TheDesk, ref: TheRef) -> Response:
     """Stop what runs of a workflow, and let nothing else of it start."""
-    view = await _find(desk, ref)
+    view = await _mine(desk, ref)
     await desk.ask(CancelFlow(view.id, desk.login))
     return answer(_row(await _find(desk, f"id:{view.id}")))
 
@@ -124,7 +134,7 @@ async def cancel(desk: TheDesk, ref: TheRef) -> Response:
 @router.post("/flows/{flow}/resume")
 async def resume(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     """Answer a step that waits for a person: the body is `{"value": .., "step": ..}`; without `step` the only one."""
-    view, given = await _find(desk, ref), read_words("body", await read_json(request), _ANSWER_WORDS)
+    view, given = await _mine(desk, ref), read_words("body", await read_json(request), _ANSWER_WORDS)
     await desk.ask(ResumeFlow(view.id, given.get("step", ""), given.get("value", NULL), desk.login))
     return answer(_row(await _find(desk, f"id:{view.id}")))
 
@@ -135,7 +145,7 @@ async def retry(desk: TheDesk, ref: TheRef, request: Request) -> Response:
 
     The body may be `{"from": [steps that run anew with all behind them], "skip": [steps], "set": {step: {word: ..}}}`.
     """
-    view = await _find(desk, ref)
+    view = await _mine(desk, ref)
     given = read_words("body", await read_json(request) if await request.body() else {}, _RETRY_WORDS)
     spec = _said_otherwise(desk, view, given["set"]) if "set" in given else None
     await desk.ask(RerunFlow(view.id, spec, desk.login, given.get("from", ()), given.get("skip", ())))
@@ -151,7 +161,7 @@ def _said_otherwise(desk: Desk, view: FlowView, said: object) -> FlowSpec:
 @router.post("/flows/{flow}/skip")
 async def skip(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     """Have a step left out that is not over: the body is `{"step": ..}`."""
-    view, given = await _find(desk, ref), read_words("body", await read_json(request), _SKIP_WORDS)
+    view, given = await _mine(desk, ref), read_words("body", await read_json(request), _SKIP_WORDS)
     if "step" not in given:
         raise InputError("step", None, "the step to leave out", "body")
     await desk.ask(SkipStep(view.id, given["step"], desk.login))

@@ -7,15 +7,17 @@ from bisect import bisect_left, bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
-from clearway.api.desk import TheDesk, TheJob, answer
+from clearway.api.desk import MyJob, TheDesk, TheJob, answer
 from clearway.api.entry import read_jobs, traced
 from clearway.api.moments import FACE
+from clearway.api.roles import guarded
 from clearway.api.rows import job_row, plain, waits_for
 from clearway.api.story import events_of, story_of
+from clearway.api.who import noted
 from clearway.model import values as v
 from clearway.model.asks import Cancel, Resume, Submit, Suspend, Weigh, Weighed
 from clearway.model.errors import ClearwayError, InputError
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
     from clearway.model.ids import JobId
 
 LONGEST_WAIT_S = 60.0
+MOST_NOTED = 100  # numbers of jobs in the line that says who submitted them
 MOST_ROWS = 1000
 """So many rows has an answer at most: the next ones are another question, and nobody waits for a big one."""
 
-router = APIRouter()
+router = guarded()
 
 
 @router.post("/jobs")
@@ -43,6 +46,7 @@ async def submit(desk: TheDesk, request: Request) -> Response:
     raw = await read_json(request)
     specs = traced(request, await run_in_threadpool(read_jobs, desk, raw))
     numbers: tuple[JobId, ...] = await desk.ask(Submit(specs))  # type: ignore[assignment]  # the answer to a Submit
+    noted(jobs=list(numbers[:MOST_NOTED]), count=len(numbers))
     told = [
         {"id": n, "name": spec.name, "warnings": _warnings(desk, n)} for n, spec in zip(numbers, specs, strict=True)
     ]
@@ -145,7 +149,7 @@ async def _order(desk: Desk, row: JobRow) -> dict[str, Any] | None:
 
 
 @router.post("/jobs/{ref}/cancel")
-async def cancel(desk: TheDesk, job: TheJob) -> Response:
+async def cancel(desk: TheDesk, job: MyJob) -> Response:
     """End a job; one that is over stays as it is."""
     row = await run_in_threadpool(desk.row, job)
     if not row.over:
@@ -154,14 +158,14 @@ async def cancel(desk: TheDesk, job: TheJob) -> Response:
 
 
 @router.post("/jobs/{ref}/suspend")
-async def suspend(desk: TheDesk, job: TheJob) -> Response:
+async def suspend(desk: TheDesk, job: MyJob) -> Response:
     """Have a running job stand still."""
     await desk.ask(Suspend(job))
     return answer(job_row(desk, desk.row(job)))
 
 
 @router.post("/jobs/{ref}/resume")
-async def resume(desk: TheDesk, job: TheJob) -> Response:
+async def resume(desk: TheDesk, job: MyJob) -> Response:
     """Have a job that stands still go on."""
     await desk.ask(Resume(job))
     return answer(job_row(desk, desk.row(job)))

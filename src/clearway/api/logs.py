@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import Depends, Header, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from clearway.api.desk import TheDesk, TheJob, answer
 from clearway.api.jobs import until_over
 from clearway.api.ranges import wanted_part
+from clearway.api.roles import guarded
 from clearway.api.tail import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 LISTED_BYTES = 2**20  # one JSON answer holds so much of a log; `next` says where the next one begins
 BYTES = "application/octet-stream"
 
-router = APIRouter()
+router = guarded()
 
 
 class Wanted(NamedTuple):

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from clearway.api.desk import TheDesk, TheNode, answer
 from clearway.api.moments import iso
+from clearway.api.roles import guarded
 from clearway.api.rows import gpus_row, node_row, policy_words
+from clearway.api.who import noted
 from clearway.model.asks import Drain
 from clearway.model.errors import NotFoundError
 from clearway.model.states import shown
 
 if TYPE_CHECKING:
+    from clearway.api.desk import Desk
+    from clearway.control import NodeRow
     from clearway.control.audit import Audited
 
-router = APIRouter()
+router = guarded()
 
 
 @router.get("/health")
@@ -65,14 +69,25 @@ def nodes(desk: TheDesk) -> Response:
     return answer({"nodes": [node_row(row) for row in rows]})
 
 
+def _row(desk: Desk, node: str) -> NodeRow:
+    for row in list(desk.board.nodes.values()):
+        if row.spec.name == node:
+            return row
+    raise NotFoundError(f"there is no node {node!r}")
+
+
+@router.get("/nodes/{node}")
+def node(desk: TheDesk, node: TheNode) -> Response:
+    """Show one node."""
+    return answer(node_row(_row(desk, node)))
+
+
 @router.post("/nodes/{node}/drain")
 async def drain(desk: TheDesk, node: TheNode, drained: bool = True) -> Response:  # noqa: FBT001, FBT002
     """Place nothing new on a node, or (`drained=false`) do so again."""
     await desk.ask(Drain(node, drained))
-    for row in list(desk.board.nodes.values()):
-        if row.spec.name == node:
-            return answer(node_row(row))
-    raise NotFoundError(f"there is no node {node!r}")
+    noted(node=node, drained=drained)
+    return answer(node_row(_row(desk, node)))
 
 
 @router.post("/shutdown")

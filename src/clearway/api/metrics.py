@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from clearway.api.desk import TheDesk  # noqa: TC001  FastAPI reads it when the route is made
+from clearway.api.roles import guarded
 
-router = APIRouter()
+router = guarded("")
 
 
 @router.get("/metrics", response_class=Response)

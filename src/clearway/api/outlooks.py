@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, TheJob, answer
 from clearway.api.entry import read_jobs
 from clearway.api.moments import FACE
+from clearway.api.roles import guarded
 from clearway.control.snapshots import without_collecting
 from clearway.observe.outlook_rows import outlook_row
 from clearway.whatif.outlook import advise, outlook
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from clearway.whatif.follow import Follower
 
-router = APIRouter()
+router = guarded()
 PATIENCE_S = 3.0
 """So long is looked ahead and changes are tried for one question; what was found by then is told.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import FACE, iso
+from clearway.api.roles import guarded
 from clearway.api.rows import gpus_row, node_row, plain, policy_words
 from clearway.loop.planned import hash_of
 from clearway.model.states import State, shown
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_REASONS = 20
 
-router = APIRouter()
+router = guarded()
 
 
 @router.get("/overview")

@@ -1,4 +1,4 @@
-"""The dashboard: files that are read once and served as they are, with a policy that lets nothing else in."""
+"""The dashboard: files that are read once and served as they are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
+from clearway.api.roles import guarded
 from clearway.model.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -23,18 +24,7 @@ TYPES: Mapping[str, str] = {
 }
 """What is served, by the end of its name; other files of the folder (licences) are not."""
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-cache",  # kept, and asked for anew: an update of the program shows at once
-}
+HEADERS = {"Cache-Control": "no-cache"}  # kept, and asked for anew: an update of the program shows at once
 
 
 class File(NamedTuple):
@@ -58,7 +48,7 @@ def _found(folder: Traversable, path: str = "") -> Iterator[tuple[str, File]]:
 FILES: Mapping[str, File] = dict(_found(files("clearway.api") / "static"))
 """All files by their path: what is not among them does not exist, whatever a path says."""
 
-router = APIRouter(include_in_schema=False)
+router = guarded("", shown=False)
 
 
 @router.get("/")

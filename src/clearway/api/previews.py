@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.queues import TheQueue  # noqa: TC001  FastAPI reads the annotations while the program runs
+from clearway.api.roles import guarded
 from clearway.api.rows import plain
 from clearway.control.snapshots import without_collecting
 from clearway.model.errors import InputError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 100
 
-router = APIRouter()
+router = guarded()
 
 
 @router.post("/queues/{queue}/preview")

@@ -14,6 +14,7 @@ from clearway.model.errors import (
     ControllerError,
     EngineError,
     InputError,
+    NotAllowedError,
     NotFoundError,
     StoreError,
     UnknownWordError,
@@ -33,6 +34,7 @@ MEDIA_TYPE = "application/problem+json"
 KINDS: tuple[tuple[type[ClearwayError], int, str], ...] = (
     (UnknownWordError, 422, "unknown word"),
     (InputError, 422, "refused"),
+    (NotAllowedError, 403, "forbidden"),
     (NotFoundError, 404, "not found"),
     (ConflictError, 409, "conflict"),
     (ControllerError, 503, "no controller"),

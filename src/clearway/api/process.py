@@ -99,7 +99,7 @@ def _write_log(home: Path, settings: Settings) -> None:
 
 
 def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
-    from clearway.api.server import loopback_socket, unix_socket  # noqa: PLC0415  a taken home answers before this loads
+    from clearway.api.server import port_socket, unix_socket  # noqa: PLC0415  a taken home answers before this loads
     from clearway.compose.assemble import assemble  # noqa: PLC0415
 
     ended = _Ended()
@@ -108,7 +108,7 @@ def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
         held.callback(parts.close)
         listeners = [held.enter_context(unix_socket(settings.home))]
         if settings.listen:
-            listeners.append(held.enter_context(loopback_socket(settings.listen)))
+            listeners.append(held.enter_context(port_socket(settings.listen)))
         parts.controller.start()
         held.callback(_stop_loop, parts)
         parts.remember()
@@ -149,11 +149,12 @@ async def _serve(
     from clearway.api.call_entry import call_service  # noqa: PLC0415
     from clearway.api.desk import Desk  # noqa: PLC0415
     from clearway.api.scarce import Scarce  # noqa: PLC0415
-    from clearway.api.server import Server  # noqa: PLC0415
+    from clearway.api.server import Server, Window, tls_context  # noqa: PLC0415
 
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(Scarce())
-    running = _who(listeners)
+    running = _who(settings, listeners)
+    window = Window(settings.public_url or running.listen)
 
     def stop() -> None:
         loop.call_soon_threadsafe(end)
@@ -161,10 +162,12 @@ async def _serve(
     desk = Desk(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running, parts),
         parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.watching.metrics,
+        notes=parts.journal, window=window,
     )  # fmt: skip
     desk.serve(call_service(desk, parts))
     token = read_token(settings.home / "token") if settings.listen else ""
-    server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running))
+    tls = tls_context(*settings.tls) if settings.tls else None
+    server = window.server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running), tls)
 
     def end() -> None:
         desk.stopping.set()
@@ -204,9 +207,10 @@ async def _keep_telling(home: Path, running: Running) -> None:
             LOG.warning("controller.json cannot be written: %s", error)
 
 
-def _who(listeners: list[socket.socket]) -> Running:
+def _who(settings: Settings, listeners: list[socket.socket]) -> Running:
     local, *others = [listener.getsockname() for listener in listeners]
-    listen = f"http://{others[0][0]}:{others[0][1]}" if others else ""
+    host = f"[{others[0][0]}]" if others and ":" in others[0][0] else others[0][0] if others else ""
+    listen = f"http{'s' if settings.tls else ''}://{host}:{others[0][1]}" if others else ""
     return Running(os.getpid(), process_start(os.getpid()), str(local), listen, __version__)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
 from clearway.api.rows import amounts, plain, queue_row
+from clearway.api.who import noted
 from clearway.control import QueueRow
 from clearway.model.asks import Look, SetQueue
-from clearway.model.errors import ClearwayError, InputError
+from clearway.model.errors import ClearwayError, InputError, NotFoundError
 from clearway.model.fleet import QueueSpec
 from clearway.model.machine_words import read_queue
 from clearway.model.verb_words import read_queue_change
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
     from clearway.model.asks import Standing
 
-router = APIRouter()
+router = guarded()
 DEFAULT = "default"  # the queue of jobs that name none
 
 
@@ -57,6 +59,20 @@ def _rows(desk: Desk, standings: dict[str, Standing]) -> dict[str, dict[str, Any
     return {name: _row(found[name], standings.get(name)) for name in sorted(found)}
 
 
+def _told(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return what was said of a queue but its defaults: these may hold an environment with secrets."""
+    return {word: value for word, value in raw.items() if word != "defaults"}
+
+
+@router.get("/queues/{queue}")
+async def queue(desk: TheDesk, queue: TheQueue) -> Response:
+    """Show one queue."""
+    rows = _rows(desk, await _standings(desk))
+    if queue not in rows:
+        raise NotFoundError(f"there is no queue {queue!r}")
+    return answer(rows[queue])
+
+
 @router.get("/queues")
 async def queues(desk: TheDesk) -> Response:
     """List queues with what each holds, wants and may have."""
@@ -72,6 +88,7 @@ async def set_queue(desk: TheDesk, request: Request) -> Response:
         raise InputError("body", raw, "a map of the words of a queue")
     spec = read_queue(raw)
     await desk.ask(SetQueue(spec))
+    noted(queue=spec.name, words=_told(raw))
     return answer(queue_row(desk.board.queues[spec.name]))
 
 
@@ -82,4 +99,5 @@ async def change_queue(desk: TheDesk, queue: TheQueue, request: Request) -> Resp
     if not isinstance(raw, dict):
         raise InputError("body", raw, "a map of the words of a queue")
     await desk.ask(read_queue_change(queue, raw))
+    noted(queue=queue, words=_told(raw))
     return answer(_rows(desk, await _standings(desk))[queue])

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
 from clearway.api.flows import read_workflow
 from clearway.api.moments import iso
+from clearway.api.roles import guarded
+from clearway.api.who import WHO, noted
 from clearway.flow.schedule_words import read_schedule
 from clearway.model.asks import LookSchedules, PauseSchedule, RemoveSchedule, SetSchedule
 from clearway.model.errors import InputError, NotFoundError
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import ScheduleView
     from clearway.model.flow import FlowSpec, ScheduleSpec
 
-router = APIRouter()
+router = guarded()
 
 
 async def _name(request: Request) -> str:
@@ -69,6 +71,28 @@ async def _one(desk: Desk, name: str) -> Response:
     raise NotFoundError(f"there is no schedule {name!r}")
 
 
+async def _check_mine(desk: Desk, name: str) -> None:
+    """Raise NotAllowedError where a schedule of this name is another's."""
+    found: tuple[ScheduleView, ...] = await desk.ask(LookSchedules())  # type: ignore[assignment]  # the answer to it
+    for view in found:
+        if view.name == name:
+            WHO.get().check_owns(view.owners, f"schedule {name}")
+
+
+async def _my_name(request: Request, name: TheName) -> str:
+    await _check_mine(request.app.state.desk, name)
+    return name
+
+
+MySchedule = Annotated[str, Depends(_my_name)]
+
+
+@router.get("/schedules/{schedule}")
+async def schedule(desk: TheDesk, name: TheName) -> Response:
+    """Return one schedule."""
+    return await _one(desk, name)
+
+
 @router.get("/schedules")
 async def schedules(desk: TheDesk) -> Response:
     """List schedules with their next ticks and the runs that are there."""
@@ -79,26 +103,28 @@ async def schedules(desk: TheDesk) -> Response:
 async def set_schedule(desk: TheDesk, request: Request) -> Response:
     """Create or change a schedule: the body is a map of its words."""
     spec = _read(desk, await read_json(request))
+    await _check_mine(desk, spec.name)
     await desk.ask(SetSchedule(spec))
+    noted(schedule=spec.name)
     return await _one(desk, spec.name)
 
 
 @router.post("/schedules/{schedule}/pause")
-async def pause(desk: TheDesk, name: TheName) -> Response:
+async def pause(desk: TheDesk, name: MySchedule) -> Response:
     """Have a schedule let its ticks pass."""
     await desk.ask(PauseSchedule(name))
     return await _one(desk, name)
 
 
 @router.post("/schedules/{schedule}/resume")
-async def resume(desk: TheDesk, name: TheName) -> Response:
+async def resume(desk: TheDesk, name: MySchedule) -> Response:
     """Have a schedule fire again."""
     await desk.ask(PauseSchedule(name, paused=False))
     return await _one(desk, name)
 
 
 @router.post("/schedules/{schedule}/remove")
-async def remove(desk: TheDesk, name: TheName) -> Response:
+async def remove(desk: TheDesk, name: MySchedule) -> Response:
     """Have a schedule no longer tick; its runs go on."""
     await desk.ask(RemoveSchedule(name))
     return answer({"name": name, "removed": True})

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
+from clearway.api.who import WHO, noted
 from clearway.flow.json_text import value_of
 from clearway.flow.search import DRAWN
 from clearway.flow.search_words import read_search
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import SearchView, TrialView
     from clearway.model.flow import SearchSpec
 
-router = APIRouter()
+router = guarded()
 
 
 async def _name(request: Request) -> str:
@@ -97,6 +99,7 @@ async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter a search: the body is a map of its words."""
     spec = _read(desk, await read_json(request))
     await desk.ask(SubmitSearch(spec))
+    noted(search=spec.name)
     return answer(_row(await _find(desk, spec.name)), 201)
 
 
@@ -115,5 +118,7 @@ async def search(desk: TheDesk, name: TheName) -> Response:
 @router.post("/searches/{search}/cancel")
 async def cancel(desk: TheDesk, name: TheName) -> Response:
     """Stop the trials that run, and let no other enter."""
+    view = await _find(desk, name)
+    WHO.get().check_owns(view.owners, f"search {name}")
     await desk.ask(CancelSearch(name, desk.login))
     return answer(_row(await _find(desk, name)))

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_bytes
 from clearway.api.desk import TheDesk, answer
+from clearway.api.roles import guarded
+from clearway.api.who import WHO, Role
 from clearway.compose.stores import engine_home
 from clearway.config import secrets
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, NotAllowedError
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
-router = APIRouter()
+router = guarded()
 
 
 class Owner(NamedTuple):
@@ -30,7 +32,11 @@ class Owner(NamedTuple):
 async def _owner(desk: TheDesk, user: str | None = None, tenant: str | None = None) -> Owner:
     if user and tenant:
         raise InputError("user", user, "either a user or a tenant", "query")
-    return Owner(secrets.TENANT, tenant) if tenant else Owner(secrets.USER, user or desk.login)
+    owner = Owner(secrets.TENANT, tenant) if tenant else Owner(secrets.USER, user or desk.login)
+    who = WHO.get()
+    if who.role < Role.operator and owner.name != (who.tenant if owner.kind == secrets.TENANT else who.name):
+        raise NotAllowedError(f"the secrets of {owner.kind} {owner.name!r} are not those of {who.name!r}")
+    return owner
 
 
 async def _name(request: Request) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
 import socket
+import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +16,7 @@ import uvicorn
 
 from clearway.api.access import OwnerProtocol
 from clearway.config.home import fits_socket
-from clearway.model.errors import ControllerError
+from clearway.model.errors import ControllerError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,14 +26,26 @@ if TYPE_CHECKING:
 GRACE_S = 2  # answers under way when a controller stops have so long to end
 KEEP_ALIVE_S = 15
 BACKLOG = 1024
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""With every answer: a page loads nothing from elsewhere, runs nothing that stands in it, and is framed by nobody."""
 
 
 class Server(uvicorn.Server):
     """uvicorn that leaves signals to the process, and says when it takes connections."""
 
-    def __init__(self, app: ASGIApp, on_ready: Callable[[], None]) -> None:
-        """Serve `app`; `on_ready` is called once, when the sockets are open."""
-        self._on_ready = on_ready
+    def __init__(self, app: ASGIApp, on_ready: Callable[[], None], tls: ssl.SSLContext | None = None) -> None:
+        """Serve `app`; `on_ready` is called once, when the sockets are open. `tls` is for all but the first one."""
+        self._on_ready, self._tls = on_ready, tls
         super().__init__(
             uvicorn.Config(
                 app,
@@ -43,7 +57,8 @@ class Server(uvicorn.Server):
                 log_config=None,
                 backlog=BACKLOG,
                 server_header=False,
-                headers=[("X-Content-Type-Options", "nosniff")],
+                proxy_headers=False,  # the door reads them, from a proxy that the settings name
+                headers=list(HEADERS.items()),
                 timeout_keep_alive=KEEP_ALIVE_S,
                 timeout_graceful_shutdown=GRACE_S,
             )
@@ -51,8 +66,22 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open the sockets, then tell."""
-        await super().startup(sockets)
+        given = list(sockets or ())
+        await super().startup(given[:1])
+        for other in given[1:]:
+            await self.open(other)
         self._on_ready()
+
+    async def open(self, listener: socket.socket) -> None:
+        """Take connections at a port, too."""
+        config, state = self.config, self.server_state
+        opened = await asyncio.get_running_loop().create_server(
+            lambda: OwnerProtocol(config=config, server_state=state, app_state=self.lifespan.state),
+            sock=listener,
+            ssl=self._tls,
+            backlog=config.backlog,
+        )
+        self.servers.append(opened)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -89,8 +118,37 @@ def _bind_private(listener: socket.socket, path: Path) -> None:
         os.umask(before)
 
 
-def loopback_socket(where: tuple[str, int]) -> socket.socket:
-    """Bind a loopback address and port. Raises ControllerError where the port is taken."""
+class Window:
+    """Where browsers come in: a port that is opened when it is first needed, where none is open yet."""
+
+    def __init__(self, url: str) -> None:
+        """`url` is where they come in already, empty where they do not."""
+        self._url, self._one_at_a_time = url, asyncio.Lock()
+        self.server: Server | None = None
+
+    async def __call__(self) -> str:
+        """Return its address."""
+        async with self._one_at_a_time:
+            if not self._url and self.server is not None:
+                listener = port_socket(("127.0.0.1", 0))
+                await self.server.open(listener)
+                self._url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            return self._url
+
+
+def tls_context(cert: Path, key: Path) -> ssl.SSLContext:
+    """Return what speaks TLS with a certificate. Raises InputError where its files cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(cert, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError("tls", f"{cert}, {key}", f"a certificate and its key in PEM ({error})") from error
+    return context
+
+
+def port_socket(where: tuple[str, int]) -> socket.socket:
+    """Bind an address and port. Raises ControllerError where the port is taken."""
     family = socket.AF_INET6 if ":" in where[0] else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from clearway.api.bookings import booking_row
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
+from clearway.api.roles import guarded
 from clearway.model import values as v
 from clearway.model.errors import InputError
 from clearway.model.values import SECOND_US
@@ -28,7 +29,7 @@ MOST_PROMISES = 1000
 USUAL_US = 3600 * SECOND_US
 _UNKNOWN = Owner("", "", "", "")
 
-router = APIRouter()
+router = guarded()
 
 
 def span(desk: Desk, start: str | None, end: str | None) -> tuple[int, int]:

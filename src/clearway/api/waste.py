@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
+from clearway.api.roles import guarded
 from clearway.api.rows import free_milli, plain
 from clearway.api.timeline import MOST_BARS, TheEnd, TheStart, span
 from clearway.model.reasons import Code
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 HOUR_US = 3600 * SECOND_US
 _UNKNOWN = Owner("", "", "", "")
 
-router = APIRouter()
+router = guarded()
 
 
 @router.get("/waste")

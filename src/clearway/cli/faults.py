@@ -16,6 +16,7 @@ from clearway.model.errors import (
     ControllerError,
     EngineError,
     InputError,
+    NotAllowedError,
     NotFoundError,
     StoreError,
     UnknownWordError,
@@ -29,6 +30,7 @@ BAD_INPUT = 2
 NO_CONTROLLER = 3
 NOT_FOUND = 4
 CONFLICT = 5
+NOT_ALLOWED = 6
 TIMED_OUT = 124
 INTERRUPTED = 130
 SIGNAL_BASE = 128  # shells show a process that a signal ended as this plus the signal's number
@@ -48,6 +50,7 @@ EXIT_CODES = (
     (NO_CONTROLLER, "no controller can be reached or started"),
     (NOT_FOUND, "nothing has this name or number"),
     (CONFLICT, "the request contradicts what is already there"),
+    (NOT_ALLOWED, "whoever asks may not do this: a token's role or tenant does not reach so far"),
     (TIMED_OUT, "`wait --timeout` passed and a job still was not over"),
     (INTERRUPTED, "interrupted by Ctrl-C"),
     (
@@ -74,6 +77,7 @@ _KINDS = (
     _Kind(UnknownWordError, BAD_INPUT, 422, "unknown word"),
     _Kind(InputError, BAD_INPUT, 422, "refused"),
     _Kind(ControllerError, NO_CONTROLLER, 503, "no controller"),
+    _Kind(NotAllowedError, NOT_ALLOWED, 403, "forbidden"),
     _Kind(NotFoundError, NOT_FOUND, 404, "not found"),
     _Kind(ConflictError, CONFLICT, 409, "conflict"),
     _Kind(StoreError, FAILED, 507, "store"),

@@ -28,10 +28,13 @@ class Shell:
     as_json: bool = False
 
     def client(self) -> Client:
-        """Return a client of the running controller; raises ControllerError where none runs."""
+        """Return a client of the running controller; raises ControllerError where none runs.
+
+        With CLEARWAY_URL that is the one at this address, to which the token in CLEARWAY_TOKEN_FILE is shown.
+        """
         from clearway.sdk.client import Client
 
-        return Client.connect(self.home).heard_by(keep_time)
+        return Client.usual(self.home).heard_by(keep_time)
 
     def document(self, value: object) -> None:
         """Write the one JSON document of this call."""

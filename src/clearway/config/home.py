@@ -10,7 +10,8 @@ home/                 mode 0700, owned by the one user who may use it
 ├── launch.lock       held by whoever starts one, so that two shells start one
 ├── controller.log    what the controller has to say; rotates
 ├── socket            HTTP, mode 0600 (see `socket_path` for long paths)
-├── token             for HTTP on loopback, mode 0600
+├── token             the owner's own for HTTP at a port, mode 0600
+├── changes.jsonl     who changed what, mode 0600
 ├── secrets/          values that jobs name (see `config.secrets`)
 ├── logs/             what tasks print
 └── runner/           what the local engine keeps

@@ -11,6 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from clearway.config.access_words import (
+    Oidc,
+    check_reach,
+    read_listen,
+    read_oidc,
+    read_proxies,
+    read_rate,
+    read_tls,
+    read_url,
+)
 from clearway.config.telemetry import Telemetry, read_telemetry
 from clearway.config.tenants import Tenant, read_tenants
 from clearway.config.yaml_file import read_yaml
@@ -24,7 +34,6 @@ if TYPE_CHECKING:
 
 MAX_DEVICES = 1024
 MEBI = 2**20
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -50,6 +59,11 @@ class Settings(msgspec.Struct, frozen=True):
     tenants: tuple[Tenant, ...] = ()
     telemetry: Telemetry | None = None
     log_format: str = "text"
+    tls: tuple[Path, Path] | None = None
+    behind_proxy: tuple[str, ...] = ()
+    public_url: str = ""
+    rate_limit: int = 100
+    oidc: Oidc | None = None
 
 
 class Setting(NamedTuple):
@@ -73,16 +87,6 @@ def read_fleet(field: str, value: object) -> tuple[NodeSpec, ...]:
             raise UnknownWordError.of(key, ("nodes",), field)
     nodes = [node for raw in _list("nodes", value.get("nodes")) for node in read_nodes(raw)]
     return _distinct("nodes", nodes)
-
-
-def read_listen(field: str, value: object) -> tuple[str, int]:
-    """Read `ADDRESS:PORT`; port 0 lets the system choose. Only loopback: beyond it a password would travel in clear."""
-    rule = "127.0.0.1:PORT (or [::1]:PORT, localhost:PORT), with a port from 0 to 65535"
-    host, _, port = v.text(field, value).rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if host not in LOOPBACK or not port.isascii() or not port.isdigit() or int(port) >= 2**16:
-        raise InputError(field, value, rule)
-    return host, int(port)
 
 
 def _list(field: str, value: object) -> list[Any]:
@@ -176,8 +180,23 @@ SETTINGS: dict[str, Setting] = {
     ),
     "policy": Setting(_policy, "name, or map", "fair", "who goes first; a named bundle or the policy's words"),
     "listen": Setting(
-        read_listen, "address:port", "not", "HTTP on loopback with a token, for tools that know no Unix socket"
+        read_listen,
+        "address:port",
+        "not",
+        "HTTP with a token: on loopback for tools that know no Unix socket, or beyond",
     ),
+    "tls": Setting(read_tls, "map", "not", "`cert` and `key`: speak TLS at `listen`, so that others may come in"),
+    "behind_proxy": Setting(
+        read_proxies,
+        "addresses",
+        "not",
+        "only these reverse proxies are answered at `listen`; they speak TLS before it",
+    ),
+    "public_url": Setting(read_url, "address", "as `listen`", "under which people reach it: what links begin with"),
+    "rate_limit": Setting(
+        read_rate, "requests a second", "100", "of each token; twice as many at once. The socket has no limit"
+    ),
+    "oidc": Setting(read_oidc, "map", "not", "whose identities are believed, and what role each has"),
     "synchronous": Setting(
         _synchronous,
         "`full` or `normal`",
@@ -258,4 +277,6 @@ def load_settings(home: Path, options: Mapping[str, object] | None = None) -> Se
     laid = {key: value for key, value in (options or {}).items() if value is not None}
     over = read_settings(home, laid, "options of the command")
     fields = [FIELDS.get(key, key) for key in laid]
-    return msgspec.structs.replace(base, **{field: getattr(over, field) for field in fields})
+    found = msgspec.structs.replace(base, **{field: getattr(over, field) for field in fields})
+    check_reach(found.listen, found.tls, found.behind_proxy)
+    return found

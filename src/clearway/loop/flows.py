@@ -113,7 +113,10 @@ def _view(track: FlowTrack) -> FlowView:
     steps = [*track.steps.values(), *track.tails()]
     state = ("pending" if track.gate else "running") if track.state is None else track.state.value
     views = tuple(_step_view(step) for step in steps)
-    return FlowView(track.id, track.spec.name, state, track.run, track.began_us, views, track.reason, track.spec.words)
+    return FlowView(
+        track.id, track.spec.name, state, track.run, track.began_us, views, track.reason, track.spec.words,
+        track.spec.owners(),
+    )  # fmt: skip
 
 
 def _step_view(step: StepTrack) -> StepView:

@@ -72,9 +72,12 @@ def _view(track: ScheduleTrack) -> ScheduleView:
     tick = next((t for t in ahead if t.at_us not in track.taken and not t.excluded), None)
     active = tuple(run.name for run in track.active())
     next_us = None if tick is None else tick.due_us
+    job, flow = spec.job, spec.flow
+    owners = ((job.user, job.tenant),) if job is not None else () if flow is None else flow.owners()
     return ScheduleView(
-        spec.name, spec.cron, spec.timezone, track.paused, next_us, active, last.name if last is not None else ""
-    )
+        spec.name, spec.cron, spec.timezone, track.paused, next_us, active, last.name if last is not None else "",
+        owners,
+    )  # fmt: skip
 
 
 def _named(world: World, name: str) -> ScheduleTrack:

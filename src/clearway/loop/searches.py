@@ -118,7 +118,7 @@ def _view(track: SearchTrack) -> SearchView:
     trials = tuple(TrialView(t.number, t.point, t.job, _state(t), t.value, tuple(t.reports)) for t in track.trials)
     return SearchView(
         spec.name, state, spec.trials, track.completed, track.failed, None if best is None else best.number, trials,
-        track.reason, spec.direction, track.stopped,
+        track.reason, spec.direction, track.stopped, ((spec.job.user, spec.job.tenant),),
     )  # fmt: skip
 
 

@@ -155,7 +155,7 @@ class StepView(msgspec.Struct, frozen=True):
 
 
 class FlowView(msgspec.Struct, frozen=True):
-    """How a workflow stands in its present run, which began at `began_us`."""
+    """How a workflow stands in its present run, which began at `began_us`. `owners`: user and tenant of its jobs."""
 
     id: FlowId
     name: str
@@ -165,6 +165,7 @@ class FlowView(msgspec.Struct, frozen=True):
     steps: tuple[StepView, ...]
     reason: Reason | None = None
     words: str = ""
+    owners: tuple[tuple[str, str], ...] = ()
 
 
 class LookSchedules(msgspec.Struct, frozen=True):
@@ -181,6 +182,7 @@ class ScheduleView(msgspec.Struct, frozen=True):
     next_us: int | None
     active: tuple[str, ...]
     last: str
+    owners: tuple[tuple[str, str], ...] = ()
 
 
 class LookSearches(msgspec.Struct, frozen=True):
@@ -214,6 +216,7 @@ class SearchView(msgspec.Struct, frozen=True):
     reason: Reason | None = None
     direction: str = "minimize"
     stopped: int = 0
+    owners: tuple[tuple[str, str], ...] = ()
 
 
 class SetClock(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ ClearwayError
 │   ├── UnknownWordError  a key that no schema knows: names the key, the place and the nearest word
 │   └── NotYetError       a word that is known, but that this version does not carry out
 ├── NotFoundError         nothing has this name or number
+├── NotAllowedError       whoever asks may not do this
 ├── ConflictError         the request contradicts what is already there
 ├── LedgerError           the books do not add up (a defect of ours, never of a user)
 ├── EngineError           an engine could not do what it was told
@@ -74,6 +75,10 @@ class NotYetError(InputError):
 
 class NotFoundError(ClearwayError):
     """Nothing has this name or number."""
+
+
+class NotAllowedError(ClearwayError):
+    """Whoever asks may not do this."""
 
 
 class ConflictError(ClearwayError):

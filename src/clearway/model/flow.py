@@ -104,6 +104,10 @@ class FlowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
             if step.flow is not None:
                 yield from ((f"{step.name}.{name}", job) for name, job in step.flow.jobs())
 
+    def owners(self) -> tuple[tuple[str, str], ...]:
+        """Return user and tenant of its jobs, each pair once."""
+        return tuple(sorted({(job.user, job.tenant) for _, job in self.jobs()}))
+
 
 class PartOf(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a workflow is of another one: pass `turn` of an instance (`item` -1: of the step itself) of a step."""

@@ -11,6 +11,7 @@ Importing this package is cheap: it needs the standard library alone.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from clearway.sdk.client import Client
@@ -25,10 +26,11 @@ __all__ = ["Client", "Job", "connect", "submit"]
 def connect(home: Path | None = None, *, start: bool = True) -> Client:
     """Return a client of the controller of `home` (default: the user's own).
 
-    Where none runs, one is started; with `start=False` that raises ControllerError instead.
+    Where none runs, one is started; with `start=False` that raises ControllerError instead. With CLEARWAY_URL in the
+    environment it is the controller at that address, which is never started.
     """
-    if not start:
-        return Client.connect(home)
+    if not start or (home is None and os.environ.get("CLEARWAY_URL")):
+        return Client.usual(home)
     from clearway.sdk.launch import ensure_controller
 
     return ensure_controller(home)

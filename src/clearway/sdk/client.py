@@ -6,6 +6,8 @@ Errors are those of `clearway.model.errors`, the same that the controller raised
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,6 @@ from clearway.model.errors import ControllerError, NotFoundError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
-    from pathlib import Path
 
     from clearway.sdk.transport import Transport
 
@@ -46,14 +47,26 @@ class Client:
         return cls(unix(running.socket))
 
     @classmethod
-    def at(cls, url: str, token_file: Path) -> Client:
-        """Return a client of a controller that listens on loopback, as `http://127.0.0.1:PORT`.
+    def usual(cls, home: Path | None = None) -> Client:
+        """Return a client of the controller at CLEARWAY_URL, if that is set; else, or where a home is named, of that.
 
-        `token_file` is HOME/token of that controller, which only its user can read.
+        CLEARWAY_TOKEN_FILE is the file with the token that is shown there, `token` of the usual home by default.
         """
-        from clearway.sdk.transport import loopback
+        url = os.environ.get("CLEARWAY_URL")
+        if not url or home is not None:
+            return cls.connect(home)
+        file = os.environ.get("CLEARWAY_TOKEN_FILE")
+        return cls.at(url, Path(file).expanduser() if file else home_dir() / "token")
 
-        return cls(loopback(url, token_file))
+    @classmethod
+    def at(cls, url: str, token_file: Path) -> Client:
+        """Return a client of a controller at `https://HOST:PORT`, or `http://127.0.0.1:PORT`.
+
+        `token_file` holds a token: one of `clearway token create`, or HOME/token of a controller of one's own.
+        """
+        from clearway.sdk.transport import port
+
+        return cls(port(url, token_file))
 
     def heard_by(self, hear: Callable[[datetime], None]) -> Client:
         """Have `hear` told, with each answer, what the controller's clock says; return this client."""
@@ -73,8 +86,6 @@ class Client:
 
     def _with_code(self, jobs: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
         """Send the files that jobs take along, and name them by their content; each folder is packed once."""
-        from pathlib import Path
-
         sent: dict[str, str] = {}
         found = []
         for job in jobs:
@@ -349,6 +360,62 @@ class Client:
         """Place nothing new on a node, or (`drained=False`) do so again."""
         answer: Row = self._transport.call("POST", self._path("nodes", node, "drain"), {"drained": drained})
         return answer
+
+    def session(self) -> Row:
+        """Return who one is for the controller, and with what role."""
+        return self._get("session")
+
+    def tokens(self) -> list[Row]:
+        """Return the tokens that are there, without their secrets."""
+        return self._list(self._get("tokens"), "tokens")
+
+    def make_token(self, words: Mapping[str, object]) -> Row:
+        """Make a token: `user`, `role`, `tenant`, `expires`, `scopes`. Its secret, `token`, is told this once."""
+        return self._send("tokens", words)
+
+    def revoke_token(self, ident: str) -> Row:
+        """Have a token, named by its `id`, open nothing any more."""
+        return self._post("tokens", ident, "revoke")
+
+    def link(self) -> Row:
+        """Return a link that opens the page once, within two minutes."""
+        return self._post("links")
+
+    def changes(self, who: str | None = None, since: str | None = None, limit: int = 100) -> list[Row]:
+        """Return who changed what, from where and when, the newest first."""
+        query = {"who": who, "since": since, "limit": limit}
+        return self._list(self._transport.call("GET", "changes", query), "changes")
+
+    def overview(self) -> Row:
+        """Return what is so at a glance: counts by state and queue, devices, and why jobs wait."""
+        return self._get("overview")
+
+    def devices(self) -> list[Row]:
+        """Return the nodes with their devices, and who holds which share of each."""
+        return self._list(self._get("devices"), "nodes")
+
+    def timeline(self, start: str | None = None, end: str | None = None, limit: int | None = None) -> Row:
+        """Return who held what between two moments (the last hour), in columns."""
+        answer: Row = self._transport.call("GET", "timeline", {"from": start, "to": end, "limit": limit})
+        return answer
+
+    def waste(self, start: str | None = None, end: str | None = None) -> Row:
+        """Return what was held between two moments and by whom, and what of it idled."""
+        answer: Row = self._transport.call("GET", "waste", {"from": start, "to": end})
+        return answer
+
+    def policy(self) -> Row:
+        """Return the policy in force: its words and hash."""
+        return self._get("policy")
+
+    def watch(self, after: int | None = None, **wish: object) -> Iterator[Row]:
+        """Yield events as they happen, each with its `id`; with `after` those behind that record first.
+
+        `wish` narrows them: kind (several with commas), job, name, queue, user, tenant, state.
+        """
+        from clearway.sdk.watching import events
+
+        yield from events(self._transport, {**wish, "after": after})
 
     def shutdown(self) -> None:
         """Ask the controller to stop. Running tasks go on. Returns at once; the process ends soon after."""

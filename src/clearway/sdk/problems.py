@@ -11,6 +11,7 @@ from clearway.model.errors import (
     ControllerError,
     EngineError,
     InputError,
+    NotAllowedError,
     NotFoundError,
     StoreError,
     UnknownWordError,
@@ -18,6 +19,7 @@ from clearway.model.errors import (
 
 _BY_TITLE: dict[str, type[ClearwayError]] = {
     "not found": NotFoundError,
+    "forbidden": NotAllowedError,
     "conflict": ConflictError,
     "store": StoreError,
     "engine": EngineError,

@@ -1,4 +1,4 @@
-"""HTTP to a controller: through its Unix socket, or to loopback with a token. Imported at the first call."""
+"""HTTP to a controller: through its Unix socket, or to a port with a token. Imported at the first call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import socket
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ANSWER_S = 120.0  # a controller that has not answered by then hangs; its slowest answer is a wait of 30 s
 PIECE_BYTES = 64 * 1024
 PREFIX = "/api/v1/"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 NOW = "Clearway-Now"
 """The header in which each answer says what the controller's clock says: nobody sets that one."""
 
@@ -148,19 +149,17 @@ def unix(path: str) -> Transport:
     return Transport(path, lambda timeout: _UnixConnection(path, timeout), {})
 
 
-def loopback(url: str, token_file: Path) -> Transport:
-    """Return the transport to `http://ADDRESS:PORT`, showing the token of `token_file`."""
+def port(url: str, token_file: Path) -> Transport:
+    """Return the transport to `https://HOST` (or http, on loopback), showing the token of `token_file`."""
     parts = urlsplit(url)
-    if parts.scheme != "http" or not parts.hostname or not parts.port:
-        raise InputError("url", url, "http://127.0.0.1:PORT")
-    host, port = parts.hostname, parts.port
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)):
+        raise InputError("url", url, "https://HOST:PORT, or http://127.0.0.1:PORT")
+    host, number, kind = parts.hostname, parts.port, HTTPSConnection if parts.scheme == "https" else HTTPConnection
     try:
         token = token_file.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ControllerError(f"the token file {token_file} cannot be read: {error}") from error
-    return Transport(
-        url, lambda timeout: HTTPConnection(host, port, timeout=timeout), {"Authorization": f"Bearer {token}"}
-    )
+        raise InputError("token_file", str(token_file), f"a file that can be read ({error})") from error
+    return Transport(url, lambda timeout: kind(host, number, timeout=timeout), {"Authorization": f"Bearer {token}"})
 
 
 def _said(value: object) -> str:

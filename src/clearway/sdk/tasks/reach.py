@@ -23,10 +23,10 @@ def where() -> str:
 
 def reach(*, start: bool = True) -> Transport:
     """Return the way to the controller. ControllerError: there is none, and none can be started."""
-    from clearway.sdk.transport import loopback, unix
+    from clearway.sdk.transport import port, unix
 
     if url := os.environ.get(URL):
-        return loopback(url, Path(os.environ.get(TOKEN_FILE) or home_dir() / "token"))
+        return port(url, Path(os.environ.get(TOKEN_FILE) or home_dir() / "token"))
     home = home_dir()
     if start:
         from clearway.compose.launch import ensure_running

@@ -27,10 +27,19 @@ function query(words) {
   return text ? `?${text}` : "";
 }
 
+let secret = null;
+
+/** The second secret of a browser's session, which every change shows; a page that came in by a token has none. */
+async function csrf() {
+  secret ??= fetch(`${BASE}session`, { credentials: "same-origin" }).then((answer) => (answer.ok ? answer.json() : {}));
+  return (await secret.catch(() => ({}))).csrf;
+}
+
 async function call(method, where, words, body, signal) {
   const init = { method, signal, credentials: "same-origin", headers: { accept: "application/json" } };
   if (method !== "GET") {
-    init.headers["x-clearway"] = "page"; // no form of another page can send this word
+    const shown = await csrf();
+    if (shown) init.headers["x-csrf-token"] = shown;
     init.headers["content-type"] = "application/json";
     init.body = JSON.stringify(body ?? {});
   }

@@ -1,0 +1,173 @@
+"""Routes of access: tokens, links for browsers, who one is, and who changed what; and the description of all routes."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from clearway.api.access import COOKIE
+from clearway.api.body import read_json
+from clearway.api.desk import TheDesk, answer
+from clearway.api.moments import iso, iso_or_none
+from clearway.api.problems import HttpFault
+from clearway.api.roles import API, NEEDED, guarded
+from clearway.api.sessions import LINK_US, SESSION_US
+from clearway.api.tokens import Token, role_of
+from clearway.api.who import WHO, noted
+from clearway.model import values as v
+from clearway.model.errors import InputError
+from clearway.model.values import SECOND_US
+from clearway.model.words import Word, read_words
+
+if TYPE_CHECKING:
+    from clearway.api.doors import Doors
+
+router = guarded()
+page = guarded("")
+"""Outside of the API: where a browser comes in."""
+
+NOUNS = tuple(sorted({key.split(" ")[1].removeprefix(API).strip("/").partition("/")[0] for key in NEEDED}))
+TOKEN_WORDS = {
+    "user": Word(v.name, "text", "who shows it"),
+    "role": Word(lambda field, value: role_of(field, value).name, "text", "viewer, submitter, operator or admin"),
+    "tenant": Word(v.name, "text", "a submitter changes work of this tenant only; without it only of the user"),
+    "expires": Word(v.duration, "duration", "how long it is good"),
+    "scopes": Word(v.names, "names", "only these nouns of the API: jobs, metrics, .."),
+}
+_ENTERED = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Clearway</title></head>
+<body><p><a href="/">Clearway</a></p></body></html>
+"""
+
+
+def _doors(request: Request) -> Doors:
+    found: Doors = request.app.state.doors
+    return found
+
+
+TheDoors = Annotated[Any, Depends(_doors)]
+
+
+def token_row(token: Token) -> dict[str, Any]:
+    """Return what may be told of a token."""
+    return {
+        "id": token.id, "user": token.user, "role": token.role, "tenant": token.tenant or None,
+        "scopes": list(token.scopes), "created": iso(token.created_us), "expires": iso_or_none(token.expires_us),
+        "by": token.by,
+    }  # fmt: skip
+
+
+@router.get("/tokens")
+def tokens(desk: TheDesk, doors: TheDoors) -> Response:
+    """List tokens, without their secrets."""
+    del desk
+    return answer({"tokens": [token_row(token) for token in doors.tokens.all()]})
+
+
+@router.post("/tokens")
+async def make_token(desk: TheDesk, doors: TheDoors, request: Request) -> Response:
+    """Make a token: the body is a map of its words. The answer has its secret, which is told this once."""
+    given = read_words("body", await read_json(request), TOKEN_WORDS)
+    for word in ("user", "role"):
+        if word not in given:
+            raise InputError(word, None, "every token has one")
+    for scope in set(given.get("scopes", ())) - {*NOUNS}:
+        raise InputError("scopes", scope, "one of " + ", ".join(NOUNS))
+    now_us = desk.controller.now_us()
+    expires_us = now_us + given["expires"] if "expires" in given else None
+    scopes, tenant = tuple(given.get("scopes", ())), given.get("tenant", "")
+    token = Token("", "", given["user"], given["role"], tenant, now_us, expires_us, scopes, desk.login)
+    secret = await run_in_threadpool(doors.tokens.add, token)
+    made = doors.tokens.find(secret, now_us)
+    row = token_row(made or token)
+    noted(token=row["id"], user=token.user, role=token.role)
+    return answer({**row, "token": secret}, HTTPStatus.CREATED)
+
+
+@router.post("/tokens/{token}/revoke")
+async def revoke(desk: TheDesk, doors: TheDoors, request: Request) -> Response:
+    """Have a token open nothing any more."""
+    del desk
+    gone = await run_in_threadpool(doors.tokens.revoke, str(request.path_params["token"]))
+    noted(token=gone.id, user=gone.user)
+    return answer(token_row(gone))
+
+
+@router.post("/links")
+async def make_link(desk: TheDesk, doors: TheDoors) -> Response:
+    """Make a link that opens the page once, within two minutes, as whoever asks. Listens on loopback if need be."""
+    base = await desk.window()
+    now_us = desk.controller.now_us()
+    code = doors.sessions.link(WHO.get(), now_us)
+    return answer({"url": f"{base}/enter?code={code}", "until": iso(now_us + LINK_US)}, HTTPStatus.CREATED)
+
+
+@page.get("/enter")
+async def enter(
+    request: Request, desk: TheDesk, doors: TheDoors, code: Annotated[str, Query(max_length=100)] = ""
+) -> Response:
+    """Begin a session for the code of a link, which is good once."""
+    secret = doors.sessions.enter(code, desk.controller.now_us())
+    if secret is None:
+        raise HttpFault(401, "not allowed", "this link was used or is too old; a new one: clearway dashboard")
+    told = Response(_ENTERED, media_type="text/html", headers={"Cache-Control": "no-store"})
+    secure = doors.scheme(request.scope, dict(request.scope["headers"])) == "https"
+    age = SESSION_US // SECOND_US
+    told.set_cookie(COOKIE, secret, max_age=age, path="/", httponly=True, samesite="strict", secure=secure)
+    return told
+
+
+@router.get("/session")
+async def session(desk: TheDesk, doors: TheDoors, request: Request) -> Response:
+    """Say who one is, with what role; of a browser also what its changes must show as `X-CSRF-Token`."""
+    del desk
+    who, own = WHO.get(), doors.session(request.cookies.get(COOKIE, ""))
+    csrf = own.csrf if own is not None and who.via == "session" else None
+    return answer(
+        {
+            "name": who.name, "role": who.role.name, "tenant": who.tenant or None, "via": who.via,
+            "scopes": sorted(who.scopes), "csrf": csrf,
+        }
+    )  # fmt: skip
+
+
+@router.post("/session/end")
+async def end_session(desk: TheDesk, doors: TheDoors, request: Request) -> Response:
+    """End the session of this browser."""
+    del desk
+    own = doors.session(request.cookies.get(COOKIE, ""))
+    if own is not None:
+        doors.sessions.end(own.csrf)
+    return answer({"ended": own is not None})
+
+
+@router.get("/changes")
+def changes(
+    desk: TheDesk,
+    doors: TheDoors,
+    who: str | None = None,
+    since: Annotated[str | None, Query(description="At this moment or later, in ISO 8601")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Tell who changed what, from where and when, the newest first; also what was refused to somebody known."""
+    del desk
+    since_us = None if since is None else v.instant("since", since)
+    found = []
+    for line in doors.trail.newest():
+        if since_us is not None and v.instant("at", line["at"]) < since_us:
+            break
+        if who is None or line["who"] == who:
+            found.append(line)
+        if len(found) == limit:
+            break
+    return answer({"changes": found})
+
+
+@router.get("/openapi.json")
+def description(desk: TheDesk, request: Request) -> Response:
+    """Describe all routes, in OpenAPI 3.1."""
+    del desk
+    return answer(request.app.openapi())

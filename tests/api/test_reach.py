@@ -1,0 +1,111 @@
+"""Beyond loopback only with TLS, or behind a proxy that is named."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from clearway.config.home import read_running
+from clearway.config.settings import load_settings
+from clearway.model.errors import InputError
+from tests.api.asking import Port
+from tests.api.live import live
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _make_certificate(place: Path) -> None:
+    """Write cert.pem and key.pem for 127.0.0.1."""
+    x509 = pytest.importorskip("cryptography.x509", reason="needs the extra oidc")
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415  behind the extra
+    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
+
+    key = rsa.generate_private_key(65537, 2048)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    cert = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(1))
+        .not_valid_after(now + timedelta(1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (place / "key.pem").write_bytes(key.private_bytes(*plain))
+    (place / "cert.pem").write_bytes(cert.public_bytes(serialization.Encoding.PEM))
+
+
+@pytest.mark.parametrize(
+    ("options", "right"),
+    [
+        ({"listen": "127.0.0.1:0"}, True),
+        ({"listen": "[::1]:0"}, True),
+        ({"listen": "0.0.0.0:0"}, False),
+        ({"listen": "192.0.2.1:80"}, False),
+        ({"listen": "[2001:db8::1]:80"}, False),
+        ({"listen": "0.0.0.0:0", "behind_proxy": ["10.0.0.0/8"]}, True),
+        ({"listen": "0.0.0.0:0", "behind_proxy": []}, False),
+        ({"listen": "0.0.0.0:0", "tls": {"cert": "/c", "key": "/k"}}, True),
+        ({"listen": "0.0.0.0:0", "tls": {"cert": "/c"}}, False),
+        ({"listen": "example.org:80"}, False),
+        ({"behind_proxy": ["proxy.example"]}, False),
+        ({"public_url": "http://example.org"}, False),
+        ({"public_url": "https://example.org/clearway"}, True),
+        ({"rate_limit": 0}, False),
+    ],
+)
+def test_where_a_controller_listens(tmp_path: Path, *, options: dict[str, Any], right: bool) -> None:
+    if right:
+        load_settings(tmp_path, options)
+    else:
+        with pytest.raises(InputError):
+            load_settings(tmp_path, options)
+
+
+@pytest.mark.slow
+def test_with_tls_the_port_speaks_it_and_the_socket_does_not(tmp_path: Path) -> None:
+    _make_certificate(tmp_path)
+    home = tmp_path / "home"
+    tls = {"cert": str(tmp_path / "cert.pem"), "key": str(tmp_path / "key.pem")}
+    with live(home, devices=0, listen="127.0.0.1:0", tls=tls) as client:
+        assert client.status()["gpus"]["total"] == 0
+        running = read_running(home)
+        assert running is not None
+        assert running.listen.startswith("https://")
+        known = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+        connection = http.client.HTTPSConnection(running.listen.removeprefix("https://"), context=known)
+        connection.request("GET", "/api/v1/health")
+        assert connection.getresponse().read() == b'{"status":"up"}'
+        connection.close()
+        assert client.link()["url"].startswith(f"{running.listen}/enter?code=")
+
+
+@pytest.mark.slow
+def test_a_certificate_that_is_none_is_told_before_a_controller_runs(tmp_path: Path) -> None:
+    (tmp_path / "cert.pem").write_text("nonsense")
+    with pytest.raises(Exception, match="tls"), live(tmp_path / "home", listen="127.0.0.1:0", tls={
+        "cert": str(tmp_path / "cert.pem"), "key": str(tmp_path / "cert.pem")}):  # fmt: skip
+        pass
+
+
+@pytest.mark.slow
+def test_only_the_named_proxy_is_answered_and_believed(tmp_path: Path) -> None:
+    with live(
+        tmp_path, devices=0, listen="127.0.0.1:0", behind_proxy=["127.0.0.1"], public_url="https://c.example"
+    ) as client:
+        token = client.make_token({"user": "ada", "role": "operator"})["token"]
+        port = Port(tmp_path)
+        told = {"X_Forwarded_For": "203.0.113.9, 198.51.100.7", "X_Forwarded_Proto": "https", "Host": "c.example"}
+        assert port.ask("POST", "/api/v1/queues", token=token, body={"name": "q"}, **told).status == 200
+        assert client.changes(who="ada")[0]["address"] == "198.51.100.7"
+        assert client.link()["url"].startswith("https://c.example/enter?code=")
+        entered = port.ask("GET", client.link()["url"].removeprefix("https://c.example"), **told)
+        assert "Secure" in entered.headers["set-cookie"]
+    with live(tmp_path / "other", devices=0, listen="127.0.0.1:0", behind_proxy=["192.0.2.0/24"]):
+        assert Port(tmp_path / "other").ask("GET", "/api/v1/health").status == 403
