@@ -10,8 +10,9 @@ import pytest
 
 from clearway.api.roles import NEEDED, OPEN
 from clearway.api.who import Role
+from clearway.config.home import process_start, read_running
 from tests.api.asking import Port
-from tests.api.live import live
+from tests.api.live import live, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,4 +102,7 @@ def test_a_token_with_scopes_reaches_these_nouns_only(client: Client, home: Path
 
 
 def test_last_of_all_an_admin_may_end_the_controller(home: Path, tokens: dict[str, str]) -> None:
+    running = read_running(home)
+    assert running is not None
     assert Port(home).ask("POST", "/api/v1/shutdown", token=tokens["admin"]).status == 202
+    until(lambda: process_start(running.pid) != running.started, "the controller is gone")
