@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from clearway.sdk.checkpoint import checkpoint as checkpoint
+    from clearway.sdk.langgraph import on_clearway as on_clearway
     from clearway.sdk.report import report as report
     from clearway.sdk.tasks.canvas import chain as chain
     from clearway.sdk.tasks.canvas import chord as chord
@@ -12,13 +13,15 @@ if TYPE_CHECKING:
     from clearway.sdk.tasks.canvas import group as group
     from clearway.sdk.tasks.canvas import starmap as starmap
     from clearway.sdk.tasks.task import task as task
+    from clearway.sdk.tune import tune as tune
 
 __version__ = "0.1.0"
-
 
 _LATE = {
     "chain": "clearway.sdk.tasks.canvas",
     "checkpoint": "clearway.sdk.checkpoint",
+    "on_clearway": "clearway.sdk.langgraph",
+    "tune": "clearway.sdk.tune",
     "chord": "clearway.sdk.tasks.canvas",
     "chunks": "clearway.sdk.tasks.canvas",
     "group": "clearway.sdk.tasks.canvas",

@@ -22,6 +22,7 @@ APART = {
     PACKAGE / "learn": "search",
     PACKAGE / "observe" / "telemetry.py": "telemetry",
     PACKAGE / "api" / "oidc.py": "oidc",
+    PACKAGE / "sdk" / "langgraph.py": "langgraph",
 }
 """Loaded only where their extra is installed."""
 

@@ -16,7 +16,7 @@ from clearway.model.states import STEP_OVER, State, StepState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from clearway.model.flow import FlowSpec, PartOf
+    from clearway.model.flow import Arg, FlowSpec, PartOf
     from clearway.model.flow_events import FlowRerun, FlowStopping, LoopEnded, PartEntered, StepAnswered, StepEnded
     from clearway.model.ids import FlowId, JobId
 
@@ -310,8 +310,7 @@ class FlowTrack:
     def input_of(self, spec: StepSpec) -> str:
         """Return what a step is handed: its arguments, or the results of those before it: one bare, several listed."""
         if spec.args:
-            given = {arg.name: value_of(arg.value) if not arg.path else self._at(arg.path) for arg in spec.args}
-            return text_of("args", given)
+            return text_of("args", self._named(spec.args))
         if spec.each:
             return spec.each
         if spec.each_of:
@@ -322,6 +321,8 @@ class FlowTrack:
 
     def outcome(self) -> str:
         """Return what a run gives back: the result of the step behind which there is none, of several the list."""
+        if self.spec.result:
+            return text_of("result", self._named(self.spec.result))
         last = [self.steps[step.name].result for step in self.spec.steps if not self.graph.followers[step.name]]
         return last[0] if len(last) == 1 else joined(last)
 
@@ -329,6 +330,9 @@ class FlowTrack:
         """Have a step left out."""
         self.steps[step].skip = because(Code.SKIPPED_BY, by=by)
         self.todo[step] = None
+
+    def _named(self, args: tuple[Arg, ...]) -> dict[str, Any]:
+        return {arg.name: value_of(arg.value) if not arg.path else self._at(arg.path) for arg in args}
 
     def _at(self, path: str) -> Any:  # noqa: ANN401  whatever a step gave back
         return look_up(path_of("from", path), Results(self))

@@ -102,6 +102,7 @@ FLOW_WORDS: dict[str, Word] = {
     "chain": Word(lambda _, value: value, "nested", "steps, each after the one before"),
     "group": Word(lambda _, value: value, "nested", "steps side by side"),
     "chord": Word(lambda _, value: value, "nested", "{group: [..], callback: step}: the callback gets the results"),
+    "result": Word(_args, "nested", "what it gives back, by name: values, or {from: step.path}"),
     "on_error": Word(lambda _, value: value, "nested", "a step that runs once when the run has failed"),
 }
 
@@ -156,7 +157,10 @@ class _Layout:
             self._form({form: self._given[form]}, (), 0)
         error = self._given.get("on_error")
         on_error = None if error is None else self._step(error, (), only_job=True)
-        found = FlowSpec(self._given["name"], tuple(self._steps), self._given.get("time_limit"), on_error)
+        found = FlowSpec(
+            self._given["name"], tuple(self._steps), self._given.get("time_limit"), on_error,
+            result=self._given.get("result", ()),
+        )  # fmt: skip
         return msgspec.structs.replace(found, steps=check(found))
 
     def _member(self, raw: object, before: tuple[str, ...], depth: int) -> str:
@@ -234,7 +238,8 @@ class _Layout:
         job = None if "pause" in given or inner is not None else self._job(job_words, name)
         each, each_of = given.get("each", ("", ""))
         choose, chooses = given.get("choose", (None, ""))
-        after = (*before, *given.get("after", ()), *([path_of("each", each_of).root] if each_of else []))
+        over = [path_of("each", each_of).root] if each_of else []
+        after = (*before, *given.get("after", ()), *(name for name in over if name != INPUT))
         return StepSpec(
             name, job, tuple(dict.fromkeys(after)), given.get("rule", "all_succeeded"), given.get("when", ""), each,
             each_of, given.get("until", ""), given.get("max_loops", MAX_LOOPS), choose, chooses, given.get("args", ()),
@@ -317,6 +322,9 @@ def check(flow: FlowSpec) -> tuple[StepSpec, ...]:
     if stuck:
         names = ", ".join(step.name for step in stuck[:20])
         raise InputError("after", names, "no circle: these steps wait for one another; a loop is written with `until`")
+    for arg in flow.result:
+        if arg.path and (root := path_of("result", arg.path).root) not in {*named, INPUT}:
+            raise InputError("result", root, "a step of this workflow")
     for step in flow.steps:
         _check_names(step, named)
         wrong = next((name for name in step.choose or () if name not in followers[step.name]), None)

@@ -11,6 +11,8 @@ ClearwayError
 ├── EngineError           an engine could not do what it was told
 ├── StoreError            the journal could not be read or written
 │   └── DeposedError      another controller leads: this one may write nothing any more
+├── FlowError             a workflow, or a search, that Python waits for did not succeed
+│   └── LoopLimitError    a loop of it made as many passes as it may, and did not come to an end
 ├── CallError             a call of a task did not succeed, and there is no exception of its own to raise
 │   ├── CallCancelledError  it was cancelled
 │   ├── CallTimedOutError   it took longer than its time limit
@@ -103,6 +105,14 @@ class DeposedError(StoreError):
 
 class ControllerError(ClearwayError):
     """The controller cannot be reached or cannot be started."""
+
+
+class FlowError(ClearwayError):
+    """A workflow or a search did not succeed."""
+
+
+class LoopLimitError(FlowError):
+    """A loop made as many passes as it may, and did not come to an end."""
 
 
 class CallError(ClearwayError):

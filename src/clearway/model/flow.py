@@ -84,7 +84,7 @@ class FlowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A workflow: steps in an order in which none stands before what it waits for. `time_limit_us` is of a run.
 
     `words` is what a person said (JSON), so that a run may say some of it otherwise. `input` (JSON) is what the first
-    steps are handed.
+    steps are handed, `result` what it gives back by name (empty: the result of its last steps).
     """
 
     name: str
@@ -93,6 +93,7 @@ class FlowSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     on_error: StepSpec | None = None
     words: str = ""
     input: str = ""
+    result: tuple[Arg, ...] = ()
 
     def jobs(self) -> Iterator[tuple[str, JobSpec]]:
         """Yield the jobs that it may run, each with the step that it belongs to."""

@@ -20,6 +20,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from clearway.sdk.tasks.building import BUILDING
 from clearway.sdk.tasks.canvas import Signature, Spread, chunks, starmap
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ class Task(Generic[P, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function here, as if it were no task."""
+        """Call the function here, as if it were no task; in the body of a `@flow` it is a step of that."""
+        builder = BUILDING.get()
+        if builder is not None:
+            step: R = builder.call(self, args, kwargs)
+            return step
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -79,8 +84,15 @@ class Task(Generic[P, R]):
 
     delay = remote
 
-    def map(self, items: Iterable[object]) -> Handle:
-        """Make a call for each item. The result is the list of results, in order."""
+    def map(self, items: Iterable[object], **more: object) -> Any:  # noqa: ANN401  a Handle, or inside a flow a Ref
+        """Make a call for each item. The result is the list of results, in order.
+
+        In the body of a `@flow` it is a step for each item, also of a list that is known only when that runs; `more`
+        are then further arguments, the same for all.
+        """
+        builder = BUILDING.get()
+        if builder is not None:
+            return builder.map(self, items, more)
         return Spread(self, items, "each").remote()
 
     def starmap(self, items: Iterable[Sequence[object]]) -> Handle:

@@ -1,0 +1,232 @@
+"""Graphs with loops and a state: nodes are functions from the state to a change of it, edges say what comes next.
+
+    graph = StateGraph(State)                    # a TypedDict; Annotated[list, operator.add] names a reducer
+    graph.add_node("think", think)
+    graph.add_node("act", act, gpus=1)           # words of a job
+    graph.add_edge(START, "think")
+    graph.add_conditional_edges("think", route)  # returns a name, END, Send(..), or a list of these
+    graph.add_edge("act", "think")
+    run = graph.compile("agent", max_loops=25).submit({"question": "?"})
+
+Each round is a pass of a loop: one job plans (takes in what the nodes of the round before gave back, and finds those
+that are next), then each of these is a job of its own, side by side. What is done is done, also over kill -9.
+"""
+
+from __future__ import annotations
+
+import typing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from clearway.model.errors import InputError
+from clearway.sdk.flows.packed import job_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from clearway.sdk.flows.run import FlowRun
+
+START, END = "__start__", "__end__"
+LOOP, PLAN, ASK, NODE = "loop", "plan", "ask", "node_"
+MAX_LOOPS = 25
+
+
+class Send(NamedTuple):
+    """A node to be visited next with an argument of its own in place of the state."""
+
+    node: str
+    arg: Any
+
+
+class _Asked(Exception):  # noqa: N818  it is no error: it carries a question out of a node
+    """A node asks a person."""
+
+    def __init__(self, question: object) -> None:
+        super().__init__(question)
+        self.question = question
+
+
+_answers: list[Any] = []
+
+
+def interrupt(question: object) -> Any:  # noqa: ANN401  whatever the person answers
+    """Inside a node: ask a person, and return the answer. The node is left, holds nothing, and begins anew with it.
+
+    Where a node asks several times it gets the answers in that order.
+    """
+    if _answers:
+        return _answers.pop(0)
+    raise _Asked(question)
+
+
+class StateGraph:
+    """Nodes and edges, put together step by step."""
+
+    def __init__(self, schema: type) -> None:
+        """Read the keys of the state and their reducers from a class with annotations."""
+        hints = typing.get_type_hints(schema, include_extras=True)
+        self.reducers = {key: _reducer(hint) for key, hint in hints.items()}
+        self.nodes: dict[str, tuple[Callable[[Any], Any], dict[str, object]]] = {}
+        self.edges: dict[str, list[str]] = {}
+        self.branches: dict[str, list[tuple[Callable[[Any], Any], dict[Any, str] | None]]] = {}
+
+    def add_node(self, name: str, function: Callable[[Any], Any], **words: object) -> StateGraph:
+        """Add a node; `words` are of its job: `gpus`, `max_retries`, `time_limit`, .."""
+        if not name.isidentifier() or name in self.nodes:
+            raise InputError("node", name, "a name of letters, digits and _ that no other node has")
+        self.nodes[name] = (getattr(function, "function", function), words)
+        return self
+
+    def add_edge(self, start: str, end: str) -> StateGraph:
+        """Have `end` follow `start`."""
+        self.edges.setdefault(start, []).append(end)
+        return self
+
+    def add_conditional_edges(
+        self, start: str, route: Callable[[Any], Any], names: dict[Any, str] | None = None
+    ) -> StateGraph:
+        """Have `route` say from the state what follows `start`; `names` maps what it returns to nodes."""
+        self.branches.setdefault(start, []).append((route, names))
+        return self
+
+    def compile(self, name: str = "graph", max_loops: int = MAX_LOOPS) -> Compiled:
+        """Return the graph ready to run. InputError: an edge leads nowhere, or nothing follows START."""
+        known = {START, END, *self.nodes}
+        for start, ends in self.edges.items():
+            for one in (start, *ends):
+                if one not in known:
+                    raise InputError("edge", one, "a node of the graph, START or END")
+        for start, branches in self.branches.items():
+            for one in (start, *(end for _, names in branches for end in (names or {}).values())):
+                if one not in known:
+                    raise InputError("edge", one, "a node of the graph, START or END")
+        if not self.edges.get(START) and not self.branches.get(START):
+            raise InputError("edge", START, "an edge from START")
+        return Compiled(self, name, max_loops)
+
+    # --- in the jobs ---------------------------------------------------------------------------
+
+    def plan(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Take in a round, and say what comes next: the new state, the nodes to visit, or what a person is asked."""
+        if "begin" in given:
+            return self._next(self.reduced({}, given["begin"][0]), [START])
+        state, asked, answered = given["state"], given["asked"] or [], given["answered"]
+        if asked:
+            first, *rest = asked
+            answered = [*answered, {**first, "answers": [*first["answers"], given["answer"]]}]
+            if rest:
+                return self._asks(state, rest, answered, given["reached"])
+            return {**self._round(state, answered), "reached": given["reached"]}
+        done: list[tuple[str, Any]] = []
+        for node, tasks in given["tasks"].items():
+            for task, result in zip(tasks, given[f"results.{node}"], strict=True):
+                if "asks" in result:
+                    asked.append({**task, "question": result["asks"]})
+                else:
+                    done.append((node, result["update"]))
+        for _, update in done:
+            state = self.reduced(state, update)
+        reached = [*given["reached"], *(node for node, _ in done)]
+        return self._asks(state, asked, [], reached) if asked else self._next(state, reached)
+
+    def _asks(self, state: dict[str, Any], asked: list[Any], answered: list[Any], reached: list[str]) -> dict[str, Any]:
+        """Return a round in which nothing runs and a person is asked the first of several questions."""
+        more = {"asked": asked, "question": asked[0]["question"], "answered": answered, "reached": reached}
+        return {**self._round(state, []), **more, "done": False}
+
+    def reduced(self, state: dict[str, Any], update: object) -> dict[str, Any]:
+        """Return the state with a change taken in, by the reducers of its keys."""
+        found = dict(state)
+        for key, value in (update if isinstance(update, dict) else {}).items():
+            if key not in self.reducers:
+                raise InputError("state", key, "one of the keys of the state: " + ", ".join(self.reducers))
+            reducer = self.reducers[key]
+            found[key] = value if reducer is None or key not in found else reducer(found[key], value)
+        return found
+
+    def _next(self, state: dict[str, Any], reached: list[str]) -> dict[str, Any]:
+        found: dict[str, dict[str, Any]] = {}
+        for node in reached:
+            for end in self.edges.get(node, []):
+                found.setdefault(f"={end}", {"node": end, "answers": []})
+            for route, names in self.branches.get(node, []):
+                for i, one in enumerate(_listed(route(state))):
+                    if isinstance(one, Send):
+                        found[f"{node}>{i}>{one.node}"] = {"node": one.node, "arg": one.arg, "answers": []}
+                    else:
+                        end = one if names is None else names[one]
+                        found.setdefault(f"={end}", {"node": end, "answers": []})
+        return self._round(state, [task for task in found.values() if task["node"] != END])
+
+    def _round(self, state: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[str, Any]:
+        by_node: dict[str, list[dict[str, Any]]] = {node: [] for node in self.nodes}
+        for task in tasks:
+            if task["node"] not in by_node:
+                raise InputError("node", task["node"], "a node of the graph: " + ", ".join(self.nodes))
+            by_node[task["node"]].append({**task, "state": state})
+        nobody: dict[str, Any] = {"asked": None, "question": None, "answered": [], "reached": []}
+        return {"state": state, "tasks": by_node, "done": not tasks, **nobody}
+
+    def visit(self, name: str, task: dict[str, Any]) -> dict[str, Any]:
+        """Visit a node, in its own job."""
+        _answers[:] = task["answers"]
+        try:
+            update = self.nodes[name][0](task.get("arg", task["state"]))
+        except _Asked as asked:
+            return {"asks": asked.question}
+        return {"update": update}
+
+
+class Compiled:
+    """A graph that can be run."""
+
+    def __init__(self, graph: StateGraph, name: str, max_loops: int) -> None:
+        """Hold a graph."""
+        self.graph, self.name, self.max_loops = graph, name, max_loops
+
+    def words(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Return the words of the workflow that runs it from a state."""
+        nodes = [
+            {
+                "name": NODE + name,
+                "each": f"{PLAN}.tasks.{name}",
+                "after": [PLAN],
+                **job_words("node", (self.graph, name), words),
+            }
+            for name, (_, words) in self.graph.nodes.items()
+        ]
+        plan = {"name": PLAN, **job_words("plan", self.graph, {})}
+        question = {"name": ASK, "after": [PLAN], "when": f"{PLAN}.asked", "pause": "The graph asks: see the input."}
+        kept = {key: {"from": f"{PLAN}.{key}"} for key in ("state", "tasks", "asked", "answered", "reached", "done")}
+        results = {f"results.{name}": {"from": NODE + name} for name in self.graph.nodes}
+        inner = {
+            "steps": [plan, question, *nodes],
+            "result": {**kept, **results, "answer": {"from": ASK}},
+        }
+        loop = {
+            "name": LOOP, "args": {"begin": [state]}, "until": f"{LOOP}.done",
+            "max_loops": self.max_loops, "workflow": inner,
+        }  # fmt: skip
+        return {"name": self.name, "steps": [loop]}
+
+    def submit(self, state: dict[str, Any]) -> FlowRun:
+        """Run it from a state, and return at once."""
+        from clearway.sdk import connect
+        from clearway.sdk.flows.build import Ref
+        from clearway.sdk.flows.graph_run import GraphRun
+
+        client = connect()
+        return GraphRun(client, client.run_flow(self.words(state))["id"], Ref(f"{LOOP}.state"))
+
+    def invoke(self, state: dict[str, Any]) -> dict[str, Any]:
+        """Run it, wait, and return the state at its end. LoopLimitError: `max_loops` rounds, and it was not done."""
+        found: dict[str, Any] = self.submit(state).result()
+        return found
+
+
+def _reducer(hint: object) -> Callable[[Any, Any], Any] | None:
+    more = getattr(hint, "__metadata__", ())
+    return next((one for one in more if callable(one)), None)
+
+
+def _listed(found: object) -> list[Any]:
+    return list(found) if isinstance(found, list | set) else [found]

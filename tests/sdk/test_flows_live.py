@@ -1,0 +1,97 @@
+"""Workflows, graphs and searches from Python, by a real controller."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import clearway
+from clearway.model.errors import FlowError, InputError, LoopLimitError
+from clearway.sdk.flows import START, StateGraph
+from tests.api.live import kill_controller, live, until
+from tests.sdk import flows_used as used
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from clearway.sdk.client import Client
+
+pytestmark = pytest.mark.slow
+PATIENCE_S = 120
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def client(home: Path) -> Iterator[Client]:
+    with pytest.MonkeyPatch.context() as patch, live(home) as found:
+        patch.setenv("CLEARWAY_HOME", str(home))
+        yield found
+
+
+def test_a_function_builds_a_workflow(tmp_path: Path) -> None:
+    run = used.sums.submit(3, str(tmp_path))
+    assert run.result(PATIENCE_S) == {"sum": 10, "low": {"odd", "10"}, "high": None}
+    assert {step["name"]: step["state"] for step in run.row["steps"]} == {
+        "rows": "succeeded", "double": "succeeded", "total": "succeeded", "odd": "succeeded", "even": "skipped",
+    }  # fmt: skip
+    assert (tmp_path / "ran").read_text().split() == ["rows", "rows"]
+
+
+def test_a_flow_inside_a_flow() -> None:
+    assert used.outer(2) == {"sum": 33}
+
+
+def test_a_person_is_asked() -> None:
+    run = used.asks.submit()
+    until(run.waiting, "it asks")
+    assert [(step["pause"], step["input"]) for step in run.waiting()] == [("How many?", 4)]
+    run.resume(21)
+    assert run.result(PATIENCE_S) == 42
+
+
+def test_a_failure_is_an_error_that_says_why() -> None:
+    with pytest.raises(FlowError, match=r"workflow broken failed: step fails failed"):
+        used.broken()
+
+
+def test_a_graph_loops_fans_out_and_asks_also_over_a_kill(home: Path) -> None:
+    run = used.agent().submit({"log": [], "left": 1, "sum": 1})
+    until(run.waiting, "it asks")
+    kill_controller(home)
+    clearway.sdk.connect(home)
+    assert [one["question"] for one in run.waiting()] == ["Go on?"]
+    run.resume("yes")
+    until(lambda: [one["question"] for one in run.waiting()] == ["Really?"], "it asks again")
+    run.resume("yes!")
+    found = run.result(PATIENCE_S)
+    assert found["log"] == ["think 1", "act 0", "told yes and yes!", "think 0"]
+
+
+def test_a_graph_that_does_not_end_says_so() -> None:
+    with pytest.raises(LoopLimitError, match="loop limit: 2 passes"):
+        used.agent(limit=2).invoke({"log": [], "left": 5, "sum": -100})
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [([], "START"), ([(START, "none")], "none")],
+)
+def test_edges_that_lead_nowhere_are_refused(edges: list[tuple[str, str]], said: str) -> None:
+    graph = StateGraph(used.State).add_node("think", used.think)
+    for edge in edges:
+        graph.add_edge(*edge)
+    with pytest.raises(InputError, match=said):
+        graph.compile()
+
+
+def test_a_function_is_tuned() -> None:
+    space = {"x": [1, 2, 3, 4], "offset": [5]}
+    found = clearway.tune(used.loss, space, trials=4, parallel=2, sampler="grid", stop="median", max_retries=1)
+    assert (found.point, found.value) == ({"x": 3, "offset": 5}, 5.0)
+    assert [len(trial["reports"]) for trial in found.trials] == [3] * 4
