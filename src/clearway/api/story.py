@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.api.asked import words_of
 from clearway.api.moments import FACE, iso
 from clearway.api.rows import full_reason, job_row, waits_for
+from clearway.api.tries import tries_of
 from clearway.model import events as ev
 from clearway.model.states import State
 from clearway.observe.timeline import Timeline
@@ -37,6 +38,7 @@ class Story:
             "command": self._command(),
             "words": None if spec is None else words_of(spec),
             "expected": self._expected(desk, row),
+            "tries": tries_of(self.records, row, spec),
             "attempts": self.entry["attempts"],
             "waits": self.entry["waits"],
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from typing import Any
 
 import click
@@ -57,7 +56,8 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("expected", shown.expected(row.get("expected")).removeprefix("expected ")),
         ("exit code", _exit_code(row["exit_code"])),
         ("array", _array(row["array"]) if row["array"] else ""),
-        ("ended before", _ends(row["attempts"])),
+        ("tries", _tries(row["tries"])),
+        ("next try at", _when(row["tries"]["next_try_at"]) if row["tries"] else ""),
         ("command", _command(row["command"])),
         ("in", row["command"]["workdir"] if row["command"] else ""),
         *(asked(row["words"]) if row["words"] else [("asks for", _asked(row))]),
@@ -82,10 +82,14 @@ def _array(array: dict[str, Any]) -> str:
     return f"indices {array['indices']}: {progress(array)}{failed}"
 
 
-def _ends(attempts: list[dict[str, Any]]) -> str:
-    """Return how often the attempts of a job that was tried again ended in each way: `2 failed, 1 preempted`."""
-    ends = Counter(attempt["end"].replace("_", " ") for attempt in attempts if attempt["end"])
-    return ", ".join(f"{n} {end}" for end, n in ends.items()) if len(attempts) > 1 else ""
+def _tries(tries: dict[str, Any] | None) -> str:
+    """Return how attempts ended, and what that uses up: `2 failed, 1 preempted; 2 of 3 retries used`."""
+    if not tries or not tries["ended"]:
+        return ""
+    ended = ", ".join(f"{n} {cause.replace('_', ' ')}" for cause, n in tries["ended"].items())
+    used = min(tries["retries"], tries["max_retries"])
+    retries = f"; {used} of {tries['max_retries']} retries used" if tries["max_retries"] else ""
+    return ended + retries + (f"; {tries['losses']} of {tries['max_losses']} losses" if tries["losses"] else "")
 
 
 def _command(command_words: dict[str, Any] | None) -> str:
