@@ -80,6 +80,8 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
             upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=watching.ears,
             wall_us=lambda: time.time_ns() // 1000,
         )  # fmt: skip
+        if watching.noticing is not None:
+            watching.noticing.controller = controller
         watching.metrics.add(Gauges(controller, journal, watching.ears, journal.term))
         journal.on_deposed = controller.stop
     except BaseException:

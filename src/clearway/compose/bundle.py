@@ -87,7 +87,8 @@ def make_bundle(home: Path | None, file: Path, status: dict[str, Any] | None) ->
 
 def _secrets(settings: Settings) -> list[str]:
     """Return what is known to be secret: what stands in the files of tokens."""
-    files = (settings.home / "token", settings.telemetry and settings.telemetry.token_file)
+    named = [getattr(one, word, None) for one in settings.notices for word in ("secret_file", "password_file")]
+    files = (settings.home / "token", settings.telemetry and settings.telemetry.token_file, *named)
     return [path.read_text(errors="replace").strip() for path in files if path and path.is_file()]
 
 

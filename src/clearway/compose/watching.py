@@ -6,6 +6,8 @@ import secrets
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.config.notices import Webhook
+from clearway.config.telemetry import read_secret
 from clearway.model.errors import InputError
 from clearway.observe.ears import Ears
 from clearway.observe.exposition import Metrics
@@ -14,9 +16,12 @@ from clearway.observe.moves import Moves
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from clearway.config.notices import Mail
     from clearway.config.settings import Settings
     from clearway.control import Board
     from clearway.model.ids import NodeId
+    from clearway.observe.noticing import Noticing
+    from clearway.observe.outbox import Outbox, Place
     from clearway.ports.observer import Observer
     from clearway.store.sql import SqlJournal
 
@@ -31,6 +36,7 @@ class Watching(NamedTuple):
     metrics: Metrics
     traces: str
     ends: tuple[Callable[[], None], ...]
+    noticing: Noticing | None = None
 
     def close(self) -> None:
         """Pass on what was heard, and end. To be called after the loop has ended."""
@@ -58,9 +64,35 @@ def watching_of(settings: Settings, journal: SqlJournal, board: Board) -> Watchi
         sent = Telemetry(settings.telemetry.endpoint, settings.telemetry.headers())
         watchers.append(Spans(traces, journal, node_name, sent))
         ends.append(sent.close)
+    noticing = None
+    if settings.notices:
+        noticing, outbox = _noticing(settings, journal)
+        watchers.append(noticing)
+        ends.append(outbox.close)
     if settings.log_format == "json":
         watchers.append(Moves(node_name))
-    return Watching(Ears(watchers), metrics, traces, tuple(ends))
+    return Watching(Ears(watchers), metrics, traces, tuple(ends), noticing)
+
+
+def _noticing(settings: Settings, journal: SqlJournal) -> tuple[Noticing, Outbox]:
+    from clearway.observe.noticing import Noticing
+    from clearway.observe.outbox import Outbox
+
+    outbox = Outbox(settings.home / "notices", [_place(said) for said in settings.notices])
+    noticing = Noticing(_seed(journal)[:8], journal, outbox.put, outbox.since(), outbox.done)
+    outbox.look = noticing.look
+    noticing.ready = outbox.start
+    return noticing, outbox
+
+
+def _place(said: Webhook | Mail) -> Place:
+    if isinstance(said, Webhook):
+        from clearway.observe.webhook import ToWebhook
+
+        return ToWebhook(said, read_secret("secret_file", said.secret_file))
+    from clearway.observe.mail import ToMail
+
+    return ToMail(said, "" if said.password_file is None else read_secret("password_file", said.password_file))
 
 
 def _seed(journal: SqlJournal) -> str:

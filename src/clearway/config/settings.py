@@ -21,6 +21,7 @@ from clearway.config.access_words import (
     read_tls,
     read_url,
 )
+from clearway.config.notices import Mail, Webhook, read_notices
 from clearway.config.telemetry import Telemetry, read_telemetry
 from clearway.config.tenants import Tenant, read_tenants
 from clearway.config.yaml_file import read_yaml
@@ -64,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True):
     public_url: str = ""
     rate_limit: int = 100
     oidc: Oidc | None = None
+    notices: tuple[Webhook | Mail, ...] = ()
 
 
 class Setting(NamedTuple):
@@ -243,6 +245,9 @@ SETTINGS: dict[str, Setting] = {
         "`text` or `json`",
         "text",
         "`json`: one object a line, for programs; it also tells each move of a job, with job, attempt and cycle",
+    ),
+    "notices": Setting(
+        read_notices, "list", "none", "who is told of jobs, deadlines, waste and trouble: docs/notices.md"
     ),
     "telemetry": Setting(
         read_telemetry, "map", "not", "sends spans of each job's life to an OpenTelemetry collector: docs/traces.md"
