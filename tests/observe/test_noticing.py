@@ -89,12 +89,11 @@ def test_the_first_controller_with_notices_does_not_tell_all_of_the_past() -> No
     assert later.told == []
 
 
-def test_a_turn_that_was_lost_is_read_from_the_journal() -> None:
+def test_a_turn_that_was_lost_is_read_from_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig()
-    hear = rig.noticing.hear
-    rig.noticing.hear = lambda _: None  # type: ignore[method-assign]
-    rig.turn(Submit((job("a"),)))
-    rig.noticing.hear = hear  # type: ignore[method-assign]
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.noticing, "hear", lambda _: None)
+        rig.turn(Submit((job("a"),)))
     rig.later(100)
     assert rig.kinds() == ["started", "succeeded"]
 
