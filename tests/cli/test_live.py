@@ -48,7 +48,7 @@ def test_status_names_the_process_and_says_what_is_only_counted(product: Product
     os.kill(told["controller"]["pid"], 0)
     said = product("status")
     assert str(told["controller"]["pid"]) in said.out
-    assert told["self_audit"]["found"] == {"no_process": 0, "no_grant": 0, "books": 0, "store": 0}
+    assert told["self_audit"]["found"] == {"no_process": 0, "no_grant": 0, "books": 0, "board": 0, "store": 0}
     assert "only counted" in said.out
 
 

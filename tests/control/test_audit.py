@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from clearway.control import snapshots
 from clearway.control.controller import Controller
@@ -143,3 +144,26 @@ def test_an_engine_that_fails_is_asked_another_time(rig: Rig, monkeypatch: pytes
 
 def test_every_kind_is_told_from_the_start(rig: Rig) -> None:
     assert [kind for kind, _ in rig.controller.audited.found] == [kind.value for kind in Between]
+
+
+@pytest.mark.parametrize("what", ["state", "grants", "node", "queue use", "queue counts"])
+def test_a_board_that_shows_something_else_is_put_right(rig: Rig, what: str) -> None:
+    board = rig.controller.board
+    before = (dict(board.jobs), dict(board.nodes), dict(board.queues), board.holders())
+    if what == "state":
+        board.jobs[rig.one] = replace(board.jobs[rig.one], state=State.PENDING)
+    elif what == "grants":
+        board.books.held[rig.two].clear()
+    elif what == "node":
+        node = next(iter(board.nodes))
+        board.nodes[node] = replace(board.nodes[node], shares=(1, 2, 3), use=())
+    elif what == "queue use":
+        board.queues["default"] = replace(board.queues["default"], use=(("cpus", 7),))
+    else:
+        board.queues["default"] = replace(board.queues["default"], pending=3, running=0)
+    rig.controller.look_at_itself()
+    assert (dict(board.jobs), dict(board.nodes), dict(board.queues), board.holders()) == before
+    assert rig.found() == {"board": 1}
+    assert rig.controller.audited.last.startswith("the board ")
+    rig.controller.look_at_itself()
+    assert rig.found() == {"board": 1}

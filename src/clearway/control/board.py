@@ -61,8 +61,8 @@ class Board:
         self.limits: dict[str, LimitSpec] = {}
         self.bookings: dict[str, ev.Booked] = {}
         self.policy: PolicySpec | None = None
-        self._books = Books()
-        self.nodes, self.node_names, self.queues = self._books.nodes, self._books.node_names, self._books.queues
+        self.books = Books()
+        self.nodes, self.node_names, self.queues = self.books.nodes, self.books.node_names, self.books.queues
         self._newest: dict[str, JobId] = {}
         self._members: Counter[ClassId] = Counter()
         self._finished: deque[JobId] = deque()
@@ -83,7 +83,7 @@ class Board:
 
     def holders(self) -> list[tuple[JobId, tuple[Grant, ...]]]:
         """Return which job holds which grants now."""
-        return self._books.holders()
+        return self.books.holders()
 
     def when_over(self, job: JobId) -> Future[JobRow]:
         """Return a future of the job's row when it has ended. It fails with NotFoundError where no such job is here."""
@@ -121,7 +121,7 @@ class Board:
             self.policy,
             dict(self._newest),
             tuple(self._finished),
-            self._books.taken(),
+            self.books.taken(),
         )
 
     def put_back(self, kept: BoardKept) -> None:
@@ -133,7 +133,7 @@ class Board:
         self._newest.update(kept.newest)
         self._finished.extend(kept.finished)
         self._members.update(row.cls for row in kept.jobs if row.cls is not None)
-        self._books.put_back(kept.books)
+        self.books.put_back(kept.books)
         self.jobs.update((row.id, row) for row in kept.jobs)
         self._forget_oldest()
 
@@ -157,7 +157,7 @@ class Board:
                 ev.NodeAdded() | ev.NodeRemoved() | ev.NodeQuiet() | ev.NodeHeard() | ev.NodeDrained() | ev.NodeLost()
                 | ev.NodeNoticed() | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
             ):  # fmt: skip
-                self._books.fold(record)
+                self.books.fold(record)
             case ev.Reserved():
                 self._promise(record)
             case (
@@ -187,7 +187,7 @@ class Board:
             return
         spec = record.spec
         tasks = sum(role.tasks for role in spec.roles)
-        self._books.enter(record.job, spec)
+        self.books.enter(record.job, spec)
         first = (record.job, spec.name, State.PENDING, spec.queue, spec.priority, spec.user)
         row = JobRow(*first, tasks, spec.milli_gpus, record.since_us if record.array else record.at_us)
         row = replace(row, tenant=spec.tenant)
@@ -200,10 +200,10 @@ class Board:
         if row is None or row.attempt != record.task.attempt:
             return
         if isinstance(record, ev.TaskStarted):
-            if self._books.all_up(record.task) and row.state is State.STARTING:
+            if self.books.all_up(record.task) and row.state is State.STARTING:
                 self._put(replace(row, state=State.RUNNING))
             return
-        self._books.free(record.task)
+        self.books.free(record.task)
         if record.exit_code is not None and not row.exit_code:
             self._put(replace(row, exit_code=record.exit_code))
 
@@ -214,12 +214,12 @@ class Board:
             case ev.JobWaits():
                 self._put(replace(row, cls=None, reasons=record.reasons))
             case ev.Started():
-                self._books.hold(record)
+                self.books.hold(record)
                 started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
                 started = replace(started, promised_us=None, promised=(), stopped_us=None)
                 self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
             case ev.Resized():
-                self._books.more(record)
+                self.books.more(record)
                 kept = tuple(grant for grant in row.grants if grant not in record.less)
                 self._put(replace(row, grants=kept + record.more))
             case ev.Stopping():
@@ -231,15 +231,15 @@ class Board:
             case ev.ReleaseAsked():
                 self._put(replace(row, held_by=None))
             case ev.Changed():
-                self._books.enter(record.job, record.spec)
+                self.books.enter(record.job, record.spec)
                 self._put(replace(row, queue=record.spec.queue, priority=record.spec.priority))
             case fe.Reopened():
-                self._books.enter(record.job, record.spec)
+                self.books.enter(record.job, record.spec)
                 again = replace(row, state=State.PENDING, reason=None, ended_us=None)
                 again = replace(again, stopped_us=row.stopped_us or row.ended_us)
                 self._put(replace(again, queue=record.spec.queue, priority=record.spec.priority))
             case ev.AttemptEnded():
-                self._books.free_all(record.job)
+                self.books.free_all(record.job)
                 self.on_attempt_over(record.job, record.attempt)
             case ev.Requeued():
                 again = replace(row, state=State.PENDING, grants=(), ended_us=None, stopped_us=record.at_us)
@@ -248,7 +248,7 @@ class Board:
                 well = row.progress is not None and record.state is State.SUCCEEDED
                 over = replace(row, state=record.state, reason=record.reason, ended_us=record.at_us, promised_us=None)
                 over = replace(over, promised=(), exit_code=0 if well else row.exit_code)
-                self._books.free_all(record.job)
+                self.books.free_all(record.job)
                 self._put(replace(over, cls=None, reasons=()))
                 self.on_attempt_over(record.job, row.attempt)
 
@@ -256,7 +256,7 @@ class Board:
         old = self.jobs.get(row.id)
         self.jobs[row.id] = row
         self._move(None if old is None else old.cls, row.cls)
-        self._books.count(old, row)
+        self.books.count(old, row)
         if old is None:
             self._newest[row.name] = row.id
         if row.array is not None:
@@ -301,7 +301,7 @@ class Board:
 
     def _forget(self, row: JobRow) -> None:
         del self.jobs[row.id]
-        self._books.forget(row.id)
+        self.books.forget(row.id)
         if self._newest.get(row.name) == row.id:
             del self._newest[row.name]
 

@@ -14,6 +14,8 @@ from clearway.model.fleet import QueueSpec
 from clearway.model.states import State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clearway.control.rows import JobRow
     from clearway.model.events import Grant, TaskRef
     from clearway.model.ids import JobId, NodeId
@@ -21,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class Books:
-    """Node and queue rows. `node_names` also knows nodes that are gone, since jobs once ran there."""
+    """Node and queue rows, and who holds what. `node_names` also knows nodes that are gone: jobs once ran there."""
 
     def __init__(self) -> None:
         self.nodes: dict[NodeId, NodeRow] = {}
         self.node_names: dict[NodeId, str] = {}
         self.queues: dict[str, QueueRow] = {}
         self._roles: dict[JobId, tuple[str, tuple[Role, ...]]] = {}
-        self._held: dict[JobId, dict[tuple[int, int], Grant]] = {}
+        self.held: dict[JobId, dict[tuple[int, int], Grant]] = {}
         self._to_come_up: dict[JobId, set[tuple[int, int]]] = {}
         self._occupied = Occupied()
 
@@ -39,7 +41,7 @@ class Books:
             tuple(self.node_names.items()),
             tuple(self.queues.items()),
             tuple((job, *words) for job, words in self._roles.items()),
-            tuple((job, tuple(held.values())) for job, held in self._held.items()),
+            tuple((job, tuple(held.values())) for job, held in self.held.items()),
             tuple((job, tuple(sorted(tasks))) for job, tasks in self._to_come_up.items()),
         )
 
@@ -49,7 +51,7 @@ class Books:
         self.node_names.update(kept.node_names)
         self.queues.update(kept.queues)
         self._roles = {job: (queue, roles) for job, queue, roles in kept.roles}
-        self._held = {job: {(g.role, g.index): g for g in held} for job, held in kept.held}
+        self.held = {job: {(g.role, g.index): g for g in held} for job, held in kept.held}
         self._to_come_up = {job: set(tasks) for job, tasks in kept.to_come_up}
 
     def enter(self, job: JobId, spec: JobSpec) -> None:
@@ -58,7 +60,7 @@ class Books:
 
     def holders(self) -> list[tuple[JobId, tuple[Grant, ...]]]:
         """Return which job holds which grants; from any thread: each copy below is made in one step of Python."""
-        return [(job, tuple(held.values())) for job, held in list(self._held.items())]
+        return [(job, tuple(held.values())) for job, held in list(self.held.items())]
 
     def forget(self, job: JobId) -> None:
         """Know a job no longer."""
@@ -76,34 +78,38 @@ class Books:
 
     def hold(self, record: ev.Started) -> None:
         """Take in the grants of an attempt."""
-        self._held[record.job] = {(g.role, g.index): g for g in record.grants}
-        self._to_come_up[record.job] = set(self._held[record.job])
-        for grant in record.grants:
-            self._change(record.job, grant, 1)
+        self.held[record.job] = {(g.role, g.index): g for g in record.grants}
+        self._to_come_up[record.job] = set(self.held[record.job])
+        self.add(record.job, record.grants)
+
+    def add(self, job: JobId, grants: Iterable[Grant]) -> None:
+        """Add grants of a job that is known to all sums."""
+        for grant in grants:
+            self._change(job, grant, 1)
 
     def more(self, record: ev.Resized) -> None:
         """Take in further grants of an attempt; those that it gives back are held until they are free."""
         for grant in record.more:
-            self._held[record.job][grant.role, grant.index] = grant
+            self.held[record.job][grant.role, grant.index] = grant
             self._change(record.job, grant, 1)
 
     def all_up(self, task: TaskRef) -> bool:
         """One more task is up: say whether all of its attempt have been."""
         to_come_up = self._to_come_up.get(task.job, set())
-        if (task.role, task.index) in self._held.get(task.job, {}):
+        if (task.role, task.index) in self.held.get(task.job, {}):
             to_come_up.discard((task.role, task.index))
         return not to_come_up
 
     def free(self, task: TaskRef) -> None:
         """One task's grant is free."""
-        grant = self._held.get(task.job, {}).pop((task.role, task.index), None)
+        grant = self.held.get(task.job, {}).pop((task.role, task.index), None)
         if grant is not None:
             self._change(task.job, grant, -1)
 
     def free_all(self, job: JobId) -> None:
         """All grants of a job are free."""
         self._to_come_up.pop(job, None)
-        for grant in self._held.pop(job, {}).values():
+        for grant in self.held.pop(job, {}).values():
             self._change(job, grant, -1)
 
     def fold(
@@ -162,7 +168,7 @@ class Books:
                 self.nodes[number] = replace(row, quiet_since_us=None)
 
     def _free_node(self, node: NodeId) -> None:
-        for job, held in self._held.items():
+        for job, held in self.held.items():
             for key in [k for k, grant in held.items() if grant.node == node]:
                 self._change(job, held.pop(key), -1)
 

@@ -27,6 +27,7 @@ import msgspec
 from clearway.control import snapshots
 from clearway.control.audit import Audit
 from clearway.control.board import Board
+from clearway.control.board_audit import mend
 from clearway.control.inbox import Inbox, answer
 from clearway.control.points import Points
 from clearway.control.teller import RETRY_S, Teller
@@ -260,10 +261,10 @@ class Controller:
         return True
 
     def look_at_itself(self) -> None:
-        """Compare the books with their grants and with the journal, and have the engine say what it has.
+        """Compare the books with their grants, the journal and the board, and have the engine say what it has.
 
-        Where the books are wrong they are built anew from the journal, which is the truth. LedgerError where it leads
-        to none that add up.
+        Where the books are wrong they are built anew from the journal, which is the truth, and the board is put right
+        by them. LedgerError where the journal leads to none that add up.
         """
         self._audited_us = self._clock.now_us()
         found = self._audit.look(self.world)
@@ -272,6 +273,7 @@ class Controller:
             self.world = self._audit.repaired(self.world)
             LOG.warning("the books were built anew from the journal")
             self.turn(())
+        self._audit.count(mend(self.board, self.world), self._audited_us)
         self._teller.look()
 
     def reports(self) -> list[Report]:

@@ -6,6 +6,8 @@ from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from clearway.control import snapshots
 from clearway.control.controller import Controller
 from clearway.control.upkeep import Upkeep, tidy, write
@@ -244,16 +246,12 @@ class Storm:
                 return [Drain(name, drained=what.kind == "drain")]
             case "again" | "vanish" | "intrude" if self.room.launched:
                 self._happen_to_a_task(what, name)
-            case "kill":
-                raise Killed
-            case "restart":
-                self.happened["restart"] += 1
-                self.machine.restart()
-                raise Killed
+            case "kill" | "restart":
+                self._end_it(what)
             case "step":
                 self.machine.step(HOUR_US if what.number % 2 else -HOUR_US)
-            case "spoil" if self.controller.world.ledger.count:
-                self._spoil(what)
+            case "spoil" | "smear" if self.controller.world.ledger.count:
+                (self._spoil if what.kind == "spoil" else self._smear)(what)
             case "fail":
                 self._fails_until_us = self.clock.now_us() + (what.other + 1) * 5 * SECOND_US
             case "audit":
@@ -262,6 +260,12 @@ class Storm:
                 fitting = [entry.id for entry in jobs if entry.state in ASKED_OF.get(what.kind, ())]
                 return [_ASK[what.kind](fitting[what.number % len(fitting)])] if fitting else None
         return []
+
+    def _end_it(self, what: Mishap) -> None:
+        if what.kind == "restart":
+            self.happened["restart"] += 1
+            self.machine.restart()
+        raise Killed
 
     def _happen_to_a_task(self, what: Mishap, name: str) -> None:
         task = self.room.launched[what.number % len(self.room.launched)].task
@@ -289,9 +293,25 @@ class Storm:
         self.controller.look_at_itself()
         checks.demand(holds=self._wrong() > before, text=f"what was spoilt was not noticed: {what}")
 
+    def _smear(self, what: Mishap) -> None:
+        """Have the board show something else than what is so; the controller notices and repairs it."""
+        board, before = self.controller.board, dict(self.controller.audited.found)[Between.BOARD]
+        node, live = next(iter(board.nodes)), [job for job in self.controller.world.jobs if job in board.jobs]
+        if what.other % 3 == 0 and live:
+            job = live[what.number % len(live)]
+            board.jobs[job] = replace(board.jobs[job], attempt=board.jobs[job].attempt + 1)
+        elif what.other % 3 == 1:
+            board.queues["lab"] = replace(board.queues["lab"], pending=board.queues["lab"].pending + 1)
+        else:
+            board.nodes[node] = replace(board.nodes[node], tasks=board.nodes[node].tasks + 1)
+        self.spoilt += 1
+        self.controller.look_at_itself()
+        after = dict(self.controller.audited.found)[Between.BOARD]
+        checks.demand(holds=after > before, text=f"what was smeared was not noticed: {what}")
+
     def _wrong(self) -> int:
         found = dict(self.controller.audited.found)
-        return found[Between.BOOKS] + found[Between.STORE]
+        return found[Between.BOOKS] + found[Between.STORE] + found[Between.BOARD]
 
     # --- afterwards ----------------------------------------------------------------------------
 
