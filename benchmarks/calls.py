@@ -76,6 +76,15 @@ def run(args: Namespace) -> dict[str, Any]:
     return {key: found[key] for key in KEYS}
 
 
+def only_calls() -> dict[str, Any]:
+    """Measure the calls that are made one by one, and nothing else."""
+    found: dict[str, Any] = {}
+    with _home() as home:
+        _warm()
+        _calls(home, found)
+    return found
+
+
 def _warm() -> None:
     """Have both workers up: calls of 50 ms each keep them busy at once."""
     pause.map([0.05] * 40).get(60)

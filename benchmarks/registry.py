@@ -15,6 +15,7 @@ NAMES = (
     "store",
     "processes",
     "calls",
+    "calls-vs-peers",
     "first-result",
     "replay",
     "slowdowns",

@@ -25,7 +25,7 @@ class Desk:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         prepare(self.tables)
-        self.book = Book(lambda said: read_rules(plain_words(said), OWN))
+        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN))
         self.now_us = 0
         self._keys = 0
         with self.tables.writing() as connection:

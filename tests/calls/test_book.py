@@ -112,6 +112,18 @@ def test_what_a_worker_was_handed_and_never_got_goes_back(desk: Desk) -> None:
     assert [(one.call, one.attempt) for one in again] == [(given[1].call, 2)]
 
 
+def test_what_is_given_back_late_is_not_taken_from_a_newer_hand_over(desk: Desk) -> None:
+    root = desk.enter(call())
+    (before,) = desk.take()
+    with desk.tables.writing() as connection:
+        desk.book.keep_only(connection, 1, 1, [])
+    (after,) = desk.take()
+    with desk.tables.writing() as connection:
+        desk.book.back(connection, 1, 1, [(before.call, before.attempt)])
+    assert desk.done(after) == 1
+    assert desk.state(root) == "succeeded"
+
+
 # --- joins ---------------------------------------------------------------------------------------
 
 

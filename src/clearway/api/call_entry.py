@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from clearway.api.admission import admit, defaults_for
+from clearway.calls.pools import Pool
 from clearway.calls.service import CallService
 from clearway.calls.words import plain_words, read_rules
 from clearway.compose.stores import open_calls
@@ -14,10 +15,13 @@ from clearway.model.words import read_job
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
+    from clearway.calls.wire import Recipe
     from clearway.calls.words import Rules
     from clearway.compose.assemble import Assembled
     from clearway.model.job import JobSpec
 
+ACTOR = "CLEARWAY_ACTOR"
+"""Variable by which a worker knows that it is an actor."""
 POOL = "CLEARWAY_POOL"
 """Variable by which a worker knows whose calls it works on."""
 
@@ -25,26 +29,26 @@ POOL = "CLEARWAY_POOL"
 def call_service(desk: Desk, parts: Assembled) -> CallService:
     """Return the queue of calls of a controller that has taken over; it is not started yet."""
 
-    def rules(said: str) -> Rules:
-        words = plain_words(said)
-        found = read_rules(words, defaults_for(desk, words.get("queue"), words.get("user")))
-        spec = worker_job(json.loads(found.pool), 0, 0)
+    def rules(recipe: Recipe) -> Rules:
+        words = plain_words(recipe.words)
+        defaults = defaults_for(desk, words.get("queue"), words.get("user"))
+        found = read_rules(words, defaults, actor=bool(recipe.actor))
+        spec = worker_job(Pool(0, found.pool), 0)
         _check_runs(spec)
         admit(desk, spec)
         return found
 
-    def spec_of(words: str, pool: int, count: int) -> JobSpec:
-        return worker_job(json.loads(words), pool, count)
-
-    service = CallService(open_calls(desk.settings, parts.journal), parts.controller, rules, spec_of)
+    service = CallService(open_calls(desk.settings, parts.journal), parts.controller, rules, worker_job)
     desk.board.on_attempt_over = service.attempt_over
     return service
 
 
-def worker_job(words: dict[str, Any], pool: int, count: int) -> JobSpec:
+def worker_job(pool: Pool, count: int) -> JobSpec:
     """Return the job of one worker of a pool."""
-    env = {**words.get("env", {}), POOL: str(pool)}
-    return read_job({**words, "name": f"worker-{pool}-{count}", "env": env, "checkpoint": {"grace": "5s"}})
+    words: dict[str, Any] = json.loads(pool.words)
+    env = {**words.get("env", {}), POOL: str(pool.id), **({ACTOR: "1"} if pool.actor else {})}
+    name = f"{'actor' if pool.actor else 'worker'}-{pool.id}-{count}"
+    return read_job({"checkpoint": {"grace": "5s"}, **words, "name": name, "env": env})
 
 
 def _check_runs(spec: JobSpec) -> None:

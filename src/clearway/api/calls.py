@@ -84,6 +84,13 @@ async def failure(desk: TheDesk, call: int) -> Response:
     return _answer(over)
 
 
+@router.post("/calls/actors/{key}/end")
+async def end_actor(desk: TheDesk, key: str) -> Response:
+    """End an actor; its calls that are not over fail."""
+    await asyncio.wrap_future(desk.calls.end_actor(key))
+    return answer({"actor": key})
+
+
 @router.post("/calls/{call}/cancel")
 async def cancel(desk: TheDesk, call: int) -> Response:
     """Cancel a call, or a chain or group with all that is part of it."""

@@ -49,7 +49,7 @@ _AT_ONCE = 500
 class Book:
     """Nodes, recipes and pools. What it keeps in memory follows from the tables: `reload` reads it anew."""
 
-    def __init__(self, read_rules: Callable[[str], Rules]) -> None:
+    def __init__(self, read_rules: Callable[[Recipe], Rules]) -> None:
         """Use `read_rules` to read the options of a task."""
         self._read_rules = read_rules
         self.pools: dict[int, Pool] = {}
@@ -68,7 +68,7 @@ class Book:
         jobs = {number: pool.jobs for number, pool in self.pools.items()}
         self.pools, self._by_words, self._numbers, self._pool_of = {}, {}, {}, {}
         for row in connection.execute(select(schema.pool)):
-            self.pools[row.id] = Pool(row.id, row.words, row.actor, jobs=jobs.get(row.id, {}))
+            self.pools[row.id] = Pool(row.id, row.words, row.actor, over=bool(row.over), jobs=jobs.get(row.id, {}))
             self._by_words[row.words, row.actor] = row.id
         for row in connection.execute(select(schema.recipe)):
             self._numbers[row.said], self._pool_of[row.id] = row.id, row.pool
@@ -146,7 +146,7 @@ class Book:
             connection.execute(insert(table).values(digest=digest, body=said.functions[digest]))
 
     def _rules_of(self, recipe: Recipe) -> Rules:
-        return self._read_rules(recipe.words)
+        return self._read_rules(recipe)
 
     def _number(self, connection: Connection, recipe: Recipe) -> int:
         said = msgspec.json.encode(recipe).decode()
@@ -273,7 +273,9 @@ class Book:
     def back(self, connection: Connection, job: int, attempt: int, which: Iterable[tuple[int, int]]) -> None:
         """Take back calls that a worker has not begun."""
         told = dict(which)
-        self._return(connection, _C.id.in_(list(told)), job, attempt, lost=False)
+        held = connection.execute(select(_C.id, _C.attempt).where(_C.id.in_(list(told)), *_held_by(job, attempt)))
+        mine = [row.id for row in held.all() if row.attempt == told[row.id]]  # not one handed over anew since
+        self._return(connection, _C.id.in_(mine), job, attempt, lost=False)
 
     def keep_only(self, connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> None:
         """Take back what a worker was handed and never got."""
@@ -320,7 +322,7 @@ class Book:
         """Return what holds for calls of a recipe."""
         rules = self._rules.get(recipe)
         if rules is None:
-            rules = self._rules[recipe] = self._read_rules(self._recipes[recipe].words)
+            rules = self._rules[recipe] = self._read_rules(self._recipes[recipe])
         return rules
 
     def tell(self, connection: Connection, recipes: set[int], job: Job) -> tuple[dict[int, Told], dict[str, bytes]]:
@@ -334,6 +336,10 @@ class Book:
         rows = connection.execute(select(table).where(table.c.digest.in_(wanted)))
         told = {n: Told(r.function, r.name, r.how, self.rules(n).limit_us) for n, r in fresh.items()}
         return told, {row.digest: row.body for row in rows}
+
+    def actor(self, key: str) -> Pool | None:
+        """Return the pool that is an actor."""
+        return next((pool for pool in self.pools.values() if pool.actor == key), None)
 
     def name_of(self, recipe: int) -> str:
         """Return the name of a recipe's function."""

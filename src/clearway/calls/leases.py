@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, update
 
 from clearway.calls import schema
 from clearway.calls.pools import Job
 from clearway.calls.wire import Problem
 from clearway.model.asks import Cancel, Submit
-from clearway.model.errors import ClearwayError
+from clearway.model.errors import ClearwayError, NotFoundError
 from clearway.model.ids import JobId
 from clearway.model.states import State
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("clearway.calls")
 IDLE_US = 30_000_000
 """A worker without work leaves after so long .."""
+ACTOR_IDLE_US = 600_000_000
+"""An actor that nobody calls for so long ends, unless it is detached: its program is gone, or has forgotten it."""
 WANTED_US = 200_000
 """.. and after so long where others wait for what it holds."""
 WHO = "the queue of calls"
@@ -47,7 +50,7 @@ class Leases:
         self,
         book: Book,
         controller: Controller,
-        spec_of: Callable[[str, int, int], JobSpec],
+        spec_of: Callable[[Pool, int], JobSpec],
         put: Callable[[Callable[[Connection, int], object]], None],
     ) -> None:
         self._book, self._controller, self._spec_of, self._put = book, controller, spec_of, put
@@ -108,8 +111,28 @@ class Leases:
         known = pool.jobs.pop(job)
         connection.execute(delete(_WORKER).where(_WORKER.c.job == job))
         self._lost(connection, job, 2**31 - 1, now_us)
-        if not known.attempt and not known.leaving:
+        if pool.actor is not None:
+            told = "" if row is None or row.reason is None else f": {row.reason.code}"
+            state = "over" if row is None else str(row.state)
+            self._actor_over(connection, pool, f"it is {state} (job {job}){told}", now_us)
+        elif not known.attempt and not known.leaving:
             self._ended_early(connection, pool, job, now_us)
+
+    def end_actor(self, connection: Connection, key: str, now_us: int) -> None:
+        """End an actor. NotFoundError: there is none with this key."""
+        pool = self._book.actor(key)
+        if pool is None:
+            raise NotFoundError(f"there is no actor {key}")
+        for job in pool.jobs:
+            self._controller.ask(Cancel(JobId(job), WHO))
+        self._actor_over(connection, pool, "it was ended", now_us)
+
+    def _actor_over(self, connection: Connection, pool: Pool, told: str, now_us: int) -> None:
+        if not pool.over:
+            pool.over = True
+            connection.execute(update(schema.pool).where(schema.pool.c.id == pool.id).values(over=1))
+        problem = Problem(["ActorDiedError"], f"its actor has ended: {told}")
+        self._book.fail(connection, schema.call.c.pool == pool.id, problem, now_us)
 
     def _ended_early(self, connection: Connection, pool: Pool, job: int, now_us: int) -> None:
         pool.early_ends += 1
@@ -135,6 +158,8 @@ class Leases:
                 self.next_us = min(self.next_us or pool.not_before_us, pool.not_before_us)
             for _ in range(pool.more(now_us)):
                 self._ask(pool)
+            if pool.over and pool.backlog:
+                self._put(partial(self._too_late, pool=pool.id))
             if not pool.backlog and pool.actor is None:
                 self._give_up(pool)
         if any(job.idle_since_us is not None for pool in self._book.pools.values() for job in pool.jobs.values()):
@@ -147,11 +172,14 @@ class Leases:
                 job.leaving = True
                 self._controller.ask(Cancel(JobId(number), WHO))
 
+    def _too_late(self, connection: Connection, now_us: int, *, pool: int) -> None:
+        self._actor_over(connection, self._book.pools[pool], "it ended before this call was made", now_us)
+
     def _ask(self, pool: Pool) -> None:
         pool.asked += 1
         self._count += 1
         try:
-            spec = self._spec_of(pool.words, pool.id, self._count)
+            spec = self._spec_of(pool, self._count)
         except ClearwayError as error:
             refused = error
             self._put(lambda connection, now_us: self._refused(connection, pool, refused, now_us))
@@ -189,9 +217,9 @@ class Leases:
         for pool in self._book.pools.values():
             for job in pool.jobs.values():
                 since_us = job.idle_since_us
-                if since_us is None or pool.backlog or job.leaving:
+                if since_us is None or pool.backlog or job.leaving or pool.detached:
                     continue
-                if now_us - since_us >= patience_us:
+                if now_us - since_us >= (ACTOR_IDLE_US if pool.actor is not None else patience_us):
                     job.leaving = True
                     self._put(_nothing)
                 self.next_us = min(self.next_us or now_us + LOOK_US, max(now_us, self._looked_us) + LOOK_US)

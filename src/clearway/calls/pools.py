@@ -17,6 +17,7 @@ SHARE_US = 50_000
 """A worker is handed so much work at once: more would wait there while others are idle."""
 MOST_IN_HAND = 512
 SMOOTH = 8
+DETACHED = ":detached"
 
 
 @dataclass
@@ -40,6 +41,8 @@ class Pool:
     id: int
     words: str
     actor: str | None = None
+    over: bool = False
+    """It is an actor that has ended for good."""
     pending: int = 0
     left: int = 0
     held: int = 0
@@ -50,6 +53,11 @@ class Pool:
     early_ends: int = 0
     """So many workers in a row ended before they took a call."""
     not_before_us: int = 0
+
+    @property
+    def detached(self) -> bool:
+        """Whether it is an actor that outlives its program."""
+        return self.actor is not None and self.actor.endswith(DETACHED)
 
     @property
     def backlog(self) -> int:
@@ -79,7 +87,7 @@ class Pool:
         if now_us < self.not_before_us:
             return 0
         if self.actor is not None:
-            return 0
+            return int(self.backlog > 0 and not there and not self.over)
         waiting = there - self.started
         work_us = (self.backlog + self.held) * self.mean_us
         wanted = min(MOST_WORKERS, self.backlog + self.held, max(1, -(-work_us // WORTH_US)))

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, SmallInteger, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+)
 
 VERSION = 1
 """Version of these tables. Tables of a higher one are refused."""
@@ -25,10 +36,12 @@ pool = Table(
     "calls_pool",
     TABLES,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("words", Text, nullable=False, unique=True),
+    Column("words", Text, nullable=False),
     Column("actor", Text),
+    Column("over", Integer, nullable=False, server_default="0"),
+    UniqueConstraint("words", "actor"),
 )
-"""What one kind of workers is: the words of their jobs as JSON."""
+"""What one kind of workers is: the words of their jobs as JSON. `actor`: it is one actor, which is `over` for good."""
 
 recipe = Table(
     "calls_recipe",

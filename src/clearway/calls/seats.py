@@ -35,31 +35,36 @@ class _Seat:
         return bool(self.calls or self.stop or self.leave)
 
 
+_NEVER = (0, 0), 0
+
+
 class Seats:
     """One seat a worker: its newest request for calls. A worker without one has room all the same, as it said last."""
 
     def __init__(self, book: Book, leases: Leases) -> None:
         self._book, self._leases = book, leases
         self._seats: dict[int, _Seat] = {}
-        self._rooms: dict[int, tuple[int, int]] = {}
+        self._rooms: dict[int, tuple[tuple[int, int], int]] = {}
         self._ready: list[_Seat] = []
 
     def sit(self, connection: Connection, said: Turn, answer: Future[Hand], now_us: int) -> None:
         """Take a worker's request for calls."""
         known = self._leases.heard(connection, said.pool, said.job, said.attempt, now_us)
         if said.holds is not None:
+            if (lease := self._leases.job(said.job)) is not None:
+                lease.told.clear()  # what it was told may have been lost with its connection
             self._book.keep_only(connection, said.job, said.attempt, said.holds)
         seat = _Seat(said.pool, said.job, said.attempt, answer, now_us + said.wait_ms * 1000)
         seat.leave = not known
         if (before := self._seats.pop(said.job, None)) is not None:
             self._ready.append(before)  # its connection is gone, or it would not ask again
         self._seats[said.job] = seat
-        self.room(said.job, said.room, said.serial)
+        self.room(said.job, (said.attempt, said.serial), said.room)
 
-    def room(self, job: int, room: int, serial: int) -> None:
-        """Hear how many calls more a worker has room for, unless it has said something else since."""
-        if serial >= self._rooms.get(job, (0, 0))[0]:
-            self._rooms[job] = serial, room
+    def room(self, job: int, said: tuple[int, int], room: int) -> None:
+        """Hear how many calls more a worker has room for, by its attempt and serial, unless it has said more since."""
+        if said >= self._rooms.get(job, _NEVER)[0]:
+            self._rooms[job] = said, room
 
     def stop(self, job: int | None, call: int) -> None:
         """Have a worker told that a call is cancelled."""
@@ -74,13 +79,13 @@ class Seats:
                 seat.leave = True
             else:
                 seat.stop, lease.stop = lease.stop, []
-                serial, room = self._rooms.get(number, (0, 0))
+                heard, room = self._rooms.get(number, _NEVER)
                 if room > 0 and pool.backlog and not lease.leaving:
                     most = pool.share(room)
                     seat.calls = self._book.take(connection, pool, number, seat.attempt, most, now_us)
                     told = {given.recipe for given in seat.calls}
                     seat.recipes, seat.functions = self._book.tell(connection, told, lease)
-                    self._rooms[number] = serial, room - len(seat.calls)
+                    self._rooms[number] = heard, room - len(seat.calls)
                 seat.leave = seat.leave or (lease.leaving and not seat.calls)
                 lease.idle_since_us = self._idle_since(lease.idle_since_us, seat, room, now_us)
             if seat.served or now_us >= seat.until_us:

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from clearway.calls.pools import Pool
     from clearway.calls.read import CallRow
     from clearway.calls.tables import Tables
-    from clearway.calls.wire import Enter, Poll, Polled, Turn
+    from clearway.calls.wire import Enter, Poll, Polled, Recipe, Turn
     from clearway.calls.words import Rules
     from clearway.control import Controller
     from clearway.model.job import JobSpec
@@ -63,10 +64,10 @@ class CallService:
         self,
         tables: Tables,
         controller: Controller,
-        read_rules: Callable[[str], Rules],
-        spec_of: Callable[[str, int, int], JobSpec],
+        read_rules: Callable[[Recipe], Rules],
+        spec_of: Callable[[Pool, int], JobSpec],
     ) -> None:
-        """Use the tables; `spec_of` makes the job of a worker from the words, number and count of its pool."""
+        """Use the tables; `spec_of` makes the job of a worker of a pool, with a number to tell it from others."""
         self._tables, self._now_us = tables, controller.now_us
         self.book = Book(read_rules)
         self._polls = Polls()
@@ -117,6 +118,10 @@ class CallService:
     def cancel(self, node: int) -> Future[None]:
         """Cancel a root and all its parts."""
         return self._put(lambda connection, now_us: self._cancel(connection, node, now_us))
+
+    def end_actor(self, key: str) -> Future[None]:
+        """End an actor for good."""
+        return self._put(lambda connection, now_us: self._leases.end_actor(connection, key, now_us))
 
     def place(self, row: CallRow) -> Future[Place]:
         """Say what is before a call that waits, and who works on it."""
@@ -232,7 +237,7 @@ class CallService:
         self.book.done(connection, said.job, said.attempt, said.done, now_us)
         if said.back:
             self.book.back(connection, said.job, said.attempt, said.back)
-        self._seats.room(said.job, said.room, said.serial)
+        self._seats.room(said.job, (said.attempt, said.serial), said.room)
 
     def _place(self, connection: Connection, row: CallRow) -> Place:
         pool = None if row.pool is None else self.book.pools.get(row.pool)

@@ -16,6 +16,7 @@ from clearway.model.words import JOB_WORDS, read_job, read_words
 
 OF_CALLS = ("max_retries", "retry_backoff", "retry_backoff_max", "time_limit", "max_losses")
 """Words about each call."""
+TIME_LIMIT = "time_limit"
 NOT_OF_CALLS = frozenset(
     {
         "name", "array", "roles", "tasks", "min_tasks", "one_per_node", "after", "start_deadline", "deadline", "pin",
@@ -57,8 +58,10 @@ TIMED_OUT = "timed_out"
 """What stands in place of an exception's type where a call took longer than its time limit."""
 
 
-def read_rules(said: dict[str, Any], defaults: dict[str, Any]) -> Rules:
+def read_rules(said: dict[str, Any], defaults: dict[str, Any], *, actor: bool = False) -> Rules:
     """Read the options of a task. `defaults` are what every job has that does not say.
+
+    Of an actor, retries and losses are those of its process, and no call is tried again for what it raised.
 
     Raises InputError for one that is refused.
     """
@@ -67,13 +70,14 @@ def read_rules(said: dict[str, Any], defaults: dict[str, Any]) -> Rules:
     known = {name: word for name, word in JOB_WORDS.items() if name not in NOT_OF_CALLS}
     given = read_words("task", words, known)
     about = {word: given[word] for word in OF_CALLS if word in given}
-    pool = {word: value for word, value in words.items() if word not in OF_CALLS}
+    calls = (TIME_LIMIT,) if actor else OF_CALLS
+    pool = {word: value for word, value in words.items() if word not in calls}
     pool.setdefault("cpus", WORKER_CPUS)
     read_job({**pool, "name": "worker"})
     return Rules(
         pool=json.dumps(pool, sort_keys=True),
         retry_on=retry_on,
-        max_retries=about.get("max_retries", 0),
+        max_retries=0 if actor else about.get("max_retries", 0),
         retry_backoff_us=about.get("retry_backoff", BACKOFF_US),
         retry_backoff_max_us=about.get("retry_backoff_max", BACKOFF_MAX_US),
         limit_us=about.get("time_limit"),

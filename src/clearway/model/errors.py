@@ -15,6 +15,7 @@ ClearwayError
 │   └── LoopLimitError    a loop of it made as many passes as it may, and did not come to an end
 ├── CallError             a call of a task did not succeed, and there is no exception of its own to raise
 │   ├── CallCancelledError  it was cancelled
+│   ├── ActorDiedError      the actor whose method it is has ended
 │   ├── CallTimedOutError   it took longer than its time limit
 │   └── WorkerLostError     its workers were lost, or none can be had
 └── ControllerError       the controller cannot be reached, or cannot be started
@@ -121,6 +122,10 @@ class CallError(ClearwayError):
 
 class CallCancelledError(CallError):
     """A call was cancelled."""
+
+
+class ActorDiedError(CallError):
+    """The actor whose method was called has ended, and is not started again."""
 
 
 class CallTimedOutError(CallError):

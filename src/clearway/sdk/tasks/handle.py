@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from clearway.calls import wire
-from clearway.model.errors import CallCancelledError, CallError, CallTimedOutError, WorkerLostError
+from clearway.model.errors import ActorDiedError, CallCancelledError, CallError, CallTimedOutError, WorkerLostError
 from clearway.sdk.tasks.values import loads
 
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from clearway.sdk.tasks.session import Session
 
 PAGE = 1000
-_OURS = {"timed_out": CallTimedOutError, "WorkerLostError": WorkerLostError, "WorkerError": WorkerLostError}
+_OURS = {
+    "timed_out": CallTimedOutError,
+    "WorkerLostError": WorkerLostError,
+    "WorkerError": WorkerLostError,
+    "ActorDiedError": ActorDiedError,
+}
 
 
 class RemoteTraceback(Exception):  # noqa: N818  it is the cause that Python shows above an error, and no error itself

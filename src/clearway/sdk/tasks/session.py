@@ -7,6 +7,7 @@ that breaks is made again, and what was under way is sent once more: nothing is 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import secrets
@@ -66,7 +67,8 @@ class Session:
         self._poller: threading.Thread | None = None
         self._line: Line | None = None
         self._asking = threading.Lock()
-        atexit.register(self.flush)
+        self._actors: set[str] = set()
+        atexit.register(self._end)
 
     # --- sending -------------------------------------------------------------------------------
 
@@ -90,6 +92,22 @@ class Session:
         with self._room:
             while (self._unsent or self._sending) and self.pid == os.getpid():
                 self._room.wait(1.0)
+
+    def owns(self, actor: str) -> None:
+        """End an actor when this program ends."""
+        self._actors.add(actor)
+
+    def end_actor(self, key: str) -> None:
+        """End an actor, after all calls that were made so far are entered."""
+        self.flush()
+        self._actors.discard(key)
+        self._ask("POST", f"calls/actors/{key}/end")
+
+    def _end(self) -> None:
+        self.flush()
+        for actor in list(self._actors) if self.pid == os.getpid() else ():
+            with contextlib.suppress(ClearwayError):  # no controller: its job is to be cancelled by hand
+                self.end_actor(actor)
 
     def _send_for_ever(self) -> None:
         while True:
@@ -135,7 +153,10 @@ class Session:
         digests = {recipe.function for recipe in numbers} - self._known
         self._count += 1
         said = wire.Enter(
-            f"{self._key}-{self._count}", list(numbers), roots, {digest: self._functions[digest] for digest in digests}
+            f"{self._key}-{self._count}",
+            list(numbers),
+            roots,
+            {digest: self._functions[digest] for digest in digests & set(self._functions)},
         )
         return wire.encode(said), digests
 

@@ -20,6 +20,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from clearway.sdk.tasks.actor import ActorClass
 from clearway.sdk.tasks.building import BUILDING
 from clearway.sdk.tasks.canvas import Signature, Spread, chunks, starmap
 
@@ -109,10 +110,7 @@ class Task(Generic[P, R]):
 
     def value(self, session: Session, value: object) -> Value:
         """Return a value as bytes, or what stands for it."""
-        from clearway.sdk.tasks.values import dumps
-
-        content = dumps(value)
-        return content if len(content) <= MOST_INLINE else session.keep(content)
+        return value_of(session, value)
 
     def recipe(self, session: Session, how: str) -> Recipe:
         """Return what all its calls share, and have the session know the function."""
@@ -123,41 +121,69 @@ class Task(Generic[P, R]):
         key = how, os.getcwd()  # noqa: PTH109  a text, not a path
         found = self._recipes.get(key)
         if found is None:
-            found = self._recipes[key] = Recipe(digest, self.name, how, json.dumps(self._worker_words()))
+            found = self._recipes[key] = Recipe(digest, self.name, how, json.dumps(worker_words(self.words)))
         return found
 
     def _pack(self) -> tuple[str, bytes]:
-        from clearway.sdk.tasks.values import dumps
-
         with self._lock:
             if self._packed is None:
                 code = getattr(self.function, "__code__", None)
-                body = dumps((code.co_filename if code else "", self.function))  # it does not go with the function
-                self._packed = hashlib.sha256(body).hexdigest(), body
+                self._packed = packed(code.co_filename if code else "", self.function)
             return self._packed
 
-    def _worker_words(self) -> dict[str, object]:
-        paths = [os.path.abspath(path) for path in sys.path if not _installed(path)]  # noqa: PTH100  texts
-        env = {"PYTHONPATH": os.pathsep.join(paths)}
-        given = self.words.get("env")
-        return {
-            "run": [sys.executable, "-m", WORKER],
-            "workdir": os.getcwd(),  # noqa: PTH109  a text, not a path
-            **self.words,
-            "env": {**env, **(given if isinstance(given, dict) else {})},
-        }
+
+def packed(file: str, made: object) -> tuple[str, bytes]:
+    """Return digest and bytes of a function, with the name of its file, which does not go with it otherwise."""
+    from clearway.sdk.tasks.values import dumps
+
+    body = dumps((file, made))
+    return hashlib.sha256(body).hexdigest(), body
+
+
+def value_of(session: Session, value: object) -> Value:
+    """Return a value as bytes, or what stands for it."""
+    from clearway.sdk.tasks.values import dumps
+
+    content = dumps(value)
+    return content if len(content) <= MOST_INLINE else session.keep(content)
+
+
+def worker_words(words: dict[str, object]) -> dict[str, object]:
+    """Return options with how their worker is started: by this Python, from here, with what can be imported here."""
+    paths = [os.path.abspath(path) for path in sys.path if not _installed(path)]  # noqa: PTH100  texts
+    env = {"PYTHONPATH": os.pathsep.join(paths)}
+    given = words.get("env")
+    return {
+        "run": [sys.executable, "-m", WORKER],
+        "workdir": os.getcwd(),  # noqa: PTH109  a text, not a path
+        **words,
+        "env": {**env, **(given if isinstance(given, dict) else {})},
+    }
 
 
 def _installed(path: str) -> bool:
     return path.startswith((sys.prefix, sys.base_prefix)) or path.endswith(".zip")
 
 
+# A class can be called too, so that signatures of functions overlap with those of classes: the first one counts.
+class _Decorator:
+    def __init__(self, words: dict[str, object]) -> None:
+        self._words = words
+
+    @overload
+    def __call__(self, made: type) -> ActorClass: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, made: Callable[P, R]) -> Task[P, R]: ...
+    def __call__(self, made: Any) -> Any:
+        return ActorClass(made, self._words) if isinstance(made, type) else Task(made, self._words)
+
+
 @overload
-def task(function: Callable[P, R], /) -> Task[P, R]: ...
+def task(made: type, /) -> ActorClass: ...  # type: ignore[overload-overlap]
 @overload
-def task(**words: object) -> Callable[[Callable[P, R]], Task[P, R]]: ...
-def task(function: Callable[P, R] | None = None, /, **words: object) -> Any:
-    """Make a function a task; with or without options: `@task`, `@task(gpus=1)`."""
-    if function is None:
-        return lambda wrapped: Task(wrapped, words)
-    return Task(function, words)
+def task(made: Callable[P, R], /) -> Task[P, R]: ...
+@overload
+def task(**words: object) -> _Decorator: ...
+def task(made: Any = None, /, **words: object) -> Any:
+    """Make a function a task, or a class one of which actors are made; with or without options: `@task(gpus=1)`."""
+    return _Decorator(words) if made is None else _Decorator(words)(made)

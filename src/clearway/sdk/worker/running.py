@@ -31,6 +31,7 @@ class Runs:
         self._recipes: dict[int, wire.Told] = {}
         self._bodies: dict[str, bytes] = {}
         self._functions: dict[str, Callable[..., Any]] = {}
+        self._actors: dict[str, Any] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def learn(self, hand: wire.Hand) -> None:
@@ -62,6 +63,8 @@ class Runs:
         return "".join(traceback.format_stack(frame)) if frame is not None else ""
 
     def _call(self, recipe: wire.Told, given: wire.Given) -> Any:  # noqa: ANN401
+        if recipe.how == "method":
+            return self._method(recipe, given)
         function = self._function(recipe.function)
         value = loads(_content(given.value))
         first = self._input(given)
@@ -73,6 +76,16 @@ class Runs:
         if recipe.how == "star":
             return self._finish(function(*first, *value))
         return [self._finish(function(*first, item)) for item in value]
+
+    def _method(self, recipe: wire.Told, given: wire.Given) -> Any:  # noqa: ANN401
+        if recipe.function not in self._actors:
+            _, (made, args, kwargs) = loads(self._bodies[recipe.function])
+            self._actors[recipe.function] = made(*args, **kwargs)
+        name, args, kwargs = loads(_content(given.value))
+        if not name:
+            return None
+        method = getattr(self._actors[recipe.function], name)
+        return self._finish(method(*self._input(given), *args, **kwargs))
 
     def _input(self, given: wire.Given) -> tuple[Any, ...]:
         if given.input is not None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROOM = 512
 LINGER_S = 0.01
 """So long results may wait for others to go with them, while there is more to do."""
+ACTOR = "CLEARWAY_ACTOR"
 LONG_S = 0.2
 """A call that takes longer than this keeps no others waiting behind it."""
 WAIT_MS = 25_000
@@ -42,7 +43,7 @@ class Worker:
     def __init__(self) -> None:
         env = os.environ
         self._pool, self._job, self._attempt = int(env[POOL]), int(env["CLEARWAY_JOB"]), int(env["CLEARWAY_ATTEMPT"])
-        self._home = env.get("CLEARWAY_HOME", "")
+        self._home, self._actor = env.get("CLEARWAY_HOME", ""), ACTOR in env
         self._change = threading.Condition()
         self._hand: deque[wire.Given] = deque()
         self._done: list[wire.Done] = []
@@ -139,7 +140,7 @@ class Worker:
     def _take(self, hand: wire.Hand) -> None:
         self._runs.learn(hand)
         with self._change:
-            if hand.calls and (self._leaving or self._stale.found()):
+            if hand.calls and (self._leaving or (not self._actor and self._stale.found())):
                 self._back += [(given.call, given.attempt) for given in hand.calls]
                 self._leaving = True
             else:
@@ -173,7 +174,7 @@ class Worker:
             while (self._done or self._back or self._unreported) and time.monotonic() < end:
                 self._change.notify_all()
                 self._change.wait(0.05)
-        os._exit(0)
+        os._exit(1 if self._actor else 0)  # an actor is started again by its job's rule
 
     # --- reporting -----------------------------------------------------------------------------
 
