@@ -228,7 +228,7 @@ class Worker:
                 if waits[-1] <= 0:
                     self._time_out(self._current, limit_s)
                     return 0.0
-            if self._hand:
+            if self._hand and not self._actor:  # those of an actor keep their order, and nobody else could run them
                 waits.append(self._began + LONG_S - now)
                 if waits[-1] <= 0:
                     self._give_back()
