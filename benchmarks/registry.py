@@ -17,6 +17,8 @@ NAMES = (
     "calls",
     "calls-vs-peers",
     "first-result",
+    "flows",
+    "searches",
     "replay",
     "slowdowns",
     "openb",
