@@ -23,6 +23,7 @@ NAMES = (
     "slowdowns",
     "openb",
     "mutants",
+    "window-page",
 )
 
 

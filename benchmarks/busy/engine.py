@@ -22,6 +22,8 @@ STOPPED = 143
 class InventedEngine:
     """A `ports.Engine`. `running` are tasks by the name of their node, `unhealthy` devices by it."""
 
+    trouble = ""
+
     def __init__(
         self,
         nodes: Iterable[NodeSpec],

@@ -55,7 +55,7 @@ const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
 
 export const number = (n) => (n == null ? "–" : plain.format(n));
-export const brief = (n) => (n == null ? "–" : Math.abs(n) < 100000 ? plain.format(n) : compact.format(n));
+export const brief = (n) => (n == null ? "–" : Math.abs(n) < 1e6 ? plain.format(n) : compact.format(n));
 export const percent = (part) => (part == null ? "–" : `${Math.round(part * 100)} %`);
 
 /** Bytes in powers of 1024. */

@@ -4,7 +4,7 @@ import { Fault, address, heard } from "./net.js";
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5000;
 const POLL_MS = 2000;
-const GATHER_MS = 30; // events of one turn of the controller come together
+const GATHER_MS = 10; // events of one turn of the controller come together
 
 const listeners = new Set();
 let gathered = [];

@@ -48,10 +48,11 @@ export const jobLink = (id, name) => h("a", { class: "name", href: `#/jobs/${id}
 
 /**
  * A table. Columns: `{name, cell(row), right, head, long, when}`; on a phone each row becomes a card with the columns'
- * names as labels.
+ * names as labels. `under(row)` is what stands below a row, over its whole width.
  */
-export function table(columns, rows, { caption, fold = true, className = "" } = {}) {
-  const body = h("tbody", {}, rows.map((row) => tableRow(columns, row)));
+export function table(columns, rows, { caption, fold = true, className = "", under = null } = {}) {
+  const below = (row) => h("tr", { class: "under" }, h("td", { colspan: columns.length }, under(row)));
+  const body = h("tbody", {}, rows.map((row) => [tableRow(columns, row), under && below(row)]));
   const kind = [fold ? "fold" : "", className].join(" ").trim();
   return h(
     "table",

@@ -42,6 +42,21 @@ export class Fleet {
     this.#renew();
   }
 
+  /** Show devices without jobs whose attempts have ended, before the controller is asked. */
+  drop(jobs) {
+    const over = new Set(jobs.filter((job) => this.places.has(job)));
+    if (over.size === 0) return;
+    for (const node of this.nodes.filter((one) => jobs.some((job) => this.places.get(job)?.has(one.name))))
+      for (const device of node.devices) {
+        const gone = device.holders.filter((one) => over.has(one.job));
+        if (gone.length === 0) continue;
+        device.holders = device.holders.filter((one) => !over.has(one.job));
+        device.held = device.holders.length === 0 ? 0 : device.held;
+      }
+    this.#know();
+    this.#renew();
+  }
+
   /** The nodes on which a job holds something, as was seen last. */
   nodesOf(job) {
     return this.places.get(job) ?? [];

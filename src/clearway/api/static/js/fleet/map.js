@@ -10,7 +10,7 @@ const GAP = 1;
 const ISLAND_GAP = 3;
 const TILE_GAP = 5;
 const DRAWN_ROWS = 2; // of an island's cells
-const KINDS = ["free", "held", "part", "idle", "ill", "closed"];
+const KINDS = ["free", "held", "held2", "part", "idle", "ill", "closed"];
 
 export class Map_ {
   constructor(card) {
@@ -108,7 +108,7 @@ export class Map_ {
         const cx = x + Math.floor(n / DRAWN_ROWS) * (cell + GAP);
         const cy = top + (n % DRAWN_ROWS) * (cell + GAP);
         const kind = deviceState(tile.node, device);
-        paths[kind].rect(cx, cy, cell, cell);
+        paths[kind === "held" && device.holders[0]?.job & 1 ? "held2" : kind].rect(cx, cy, cell, cell);
         if (kind === "part") used.rect(cx, cy + cell * (1 - device.held), cell, cell * device.held);
         else if (device.used > 0 && kind === "held") used.rect(cx, cy + cell * (1 - device.used), cell, cell * device.used);
         if (device.holders.some((one) => this.lit.has(one.job))) lit.rect(cx, cy, cell, cell);
@@ -119,7 +119,7 @@ export class Map_ {
 
   #ink(pen, paths, used, lit, cell) {
     const measured = this.nodes.some((node) => node.devices.some((device) => device.used != null));
-    const colours = { free: "--map-free", held: measured ? "--map-soft" : "--map-held", part: "--map-soft", idle: "--map-idle", ill: "--bad", closed: "--map-closed" };
+    const colours = { free: "--map-free", held: measured ? "--map-soft" : "--map-held", held2: measured ? "--map-soft" : "--map-held-2", part: "--map-soft", idle: "--map-idle", ill: "--bad", closed: "--map-closed" };
     for (const kind of KINDS) {
       pen.fillStyle = this.colour(colours[kind]);
       pen.fill(paths[kind]);

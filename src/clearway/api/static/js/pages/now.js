@@ -57,6 +57,7 @@ function touched(view, everything) {
       for (const node of event.kind === "started" ? event.nodes : []) names.add(node);
       if (event.kind === "attempt_ended" || event.kind === "resized") for (const node of view.nodesOf(event.job)) names.add(node);
     }
+    view.drop(events.filter((event) => event.kind === "attempt_ended").map((event) => event.job));
     void ask();
   });
 }

@@ -52,12 +52,14 @@ export class Waiting {
       put(this.list, empty("Nobody waits.", "Every job that was submitted runs, or is over.", "jobs"));
       return;
     }
-    put(this.list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs that wait, first come first", className: "waiting" })), next && h("p", { class: "pages" }, h("a", { href: "#/jobs?state=pending" }, "All that wait")));
+    put(this.list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs that wait, first come first", fold: false, under: why })), next && h("p", { class: "pages" }, h("a", { href: "#/jobs?state=pending" }, "All that wait")));
   }
 }
 
+const why = (job) => h("span", { class: "name quiet", title: job.reason?.text?.slice(0, 2000) }, local(job.reason?.text) ?? "it has just come");
+
 const COLUMNS = [
-  { name: "Job", head: true, cell: (job) => h("div", { class: "who" }, jobLink(job.id, job.name), h("span", { class: "cut quiet small" }, job.queue), h("span", { class: "name quiet small why-line", title: job.reason?.text?.slice(0, 2000) }, local(job.reason?.text) ?? "it has just come")) },
+  { name: "Job", head: true, cell: (job) => h("div", { class: "who" }, jobLink(job.id, job.name), h("span", { class: "cut quiet small" }, job.queue)) },
   { name: "GPUs", right: true, cell: (job) => number(job.gpus) },
   { name: "Waits", right: true, when: true, cell: (job) => span(now() - seconds(job.submitted)) },
   { name: "Starts by", right: true, when: true, cell: (job) => (job.promised ? when(job.promised) : h("span", { class: "quiet" }, "not known")) },
