@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.busy.lively import FLEET, enter
+from tests.page.places import Place, real
 from tests.page.visitor import ARGS, CHROMIUM
 
 if TYPE_CHECKING:
@@ -24,3 +27,18 @@ def browser() -> Iterator[Browser]:
         found = player.chromium.launch(executable_path=CHROMIUM, args=list(ARGS))
         yield found
         found.close()
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A controller of this machine, with devices that are only counted; modules may have another one."""
+    home = tmp_path_factory.mktemp("lively")
+    (home / "clearway.yaml").write_text(json.dumps({"fleet": FLEET}))  # JSON is YAML
+    with real(home) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def jobs(place: Place) -> dict[str, int]:
+    """Real jobs of every kind there, by name."""
+    return enter(place.client)

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.busy.lively import FLEET, enter
-from tests.page.places import real
 from tests.page.visitor import PAGES, visiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from playwright.sync_api import Browser
 
     from tests.page.places import Place
 
 pytestmark = pytest.mark.slow
 GRAVE = {"serious", "critical"}
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("axe")
-    (home / "clearway.yaml").write_text(json.dumps({"fleet": FLEET}))
-    with real(home) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def jobs(place: Place) -> dict[str, int]:
-    return enter(place.client)
 
 
 def grave(page: Any) -> list[str]:
@@ -48,7 +30,9 @@ def grave(page: Any) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["phone", "desk"])
-def test_no_page_has_a_grave_fault(browser: Browser, place: Place, jobs: dict[str, int], scheme: str, size: str) -> None:
+def test_no_page_has_a_grave_fault(
+    browser: Browser, place: Place, jobs: dict[str, int], scheme: str, size: str
+) -> None:
     others = ("jobs/" + str(jobs["finetune-llama"]), "jobs/" + str(jobs["pretrain-7b"]), "workflows/flow/1")
     with visiting(browser, place.url, place.home, size=size, scheme=scheme) as visitor:
         found = {}

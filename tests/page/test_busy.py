@@ -1,4 +1,4 @@
-"""A thousand nodes, eight thousand devices, ten thousand waiting, a hundred thousand past: pages show them, and live."""
+"""A thousand nodes, ten thousand waiting, a hundred thousand past: the pages show them, and live."""
 
 from __future__ import annotations
 

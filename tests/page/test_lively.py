@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.busy.lively import FLEET, enter
 from tests.api.live import until
-from tests.page.places import real
 from tests.page.visitor import PAGES, Visitor, visiting
 
 if TYPE_CHECKING:
@@ -20,19 +17,6 @@ if TYPE_CHECKING:
     from tests.page.places import Place
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    home = tmp_path_factory.mktemp("lively")
-    (home / "clearway.yaml").write_text(json.dumps({"fleet": FLEET}))  # JSON is YAML
-    with real(home) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def jobs(place: Place) -> dict[str, int]:
-    return enter(place.client)
 
 
 @pytest.fixture

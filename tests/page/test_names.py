@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from tests.page.places import Place
 
 pytestmark = pytest.mark.slow
-EVIL = "<img src=x onerror=window.ill=1><script>window.ill=1</script>'\"`${window.ill=1}</td></table>javascript:alert(1)"
+EVIL = (
+    "<img src=x onerror=window.ill=1><script>window.ill=1</script>'\"`${window.ill=1}</td></table>javascript:alert(1)"
+)
 LONG = "n" * 990 + "the end"
 NAMES = (EVIL, LONG, "../../x?y=1#z/%2F", "\u202egnp.exe \u0000\u001b[31m".replace("\u0000", ""), "名前 🚀")
 PAGES = ("now", "jobs", "timeline", "queues", "workflows", "waste")
@@ -35,7 +37,12 @@ def jobs(place: Place, tmp_path_factory: pytest.TempPathFactory) -> dict[str, in
     folder: Path = tmp_path_factory.mktemp("work")
     place.client.set_queue({"name": EVIL[:200]})
     place.client.run_flow({"name": EVIL, "steps": [{"name": "a", "run": "sleep 900", "workdir": str(folder)}]})
-    words = {"run": f"printf '%s' '{EVIL.replace(chr(39), '')}'; sleep 900", "gpus": 0.5, "user": EVIL, "queue": EVIL[:200]}
+    words = {
+        "run": f"printf '%s' '{EVIL.replace(chr(39), '')}'; sleep 900",
+        "gpus": 0.5,
+        "user": EVIL,
+        "queue": EVIL[:200],
+    }
     entered = place.client.submit([{"name": name, **words} for name in NAMES])
     return {row["name"]: row["id"] for row in entered}
 
