@@ -40,7 +40,7 @@ CHROMIUM = "/usr/bin/chromium"
 ARGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 COLD_STARTS, ENDS, FRAMES = 7, 11, 90
 STARTS_S = 600.0
-WINDOW = {"width": 1440, "height": 900}
+WIDE, TALL = 1440, 900
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 WATCH = """name => { window.gone = 0; const look = () => {
   if (!document.querySelector('.node-look').textContent.includes(name)) window.gone = Date.now();
@@ -85,7 +85,7 @@ def _window(browser: Browser, home: Path) -> Iterator[tuple[Page, str]]:
     if running is None:
         raise RuntimeError("the controller is gone")
     headers = {"Authorization": f"Bearer {(home / 'token').read_text().strip()}"}
-    context = browser.new_context(viewport=WINDOW, extra_http_headers=headers)  # type: ignore[arg-type]  two numbers
+    context = browser.new_context(viewport={"width": WIDE, "height": TALL}, extra_http_headers=headers)
     try:
         yield context.new_page(), running.listen
     finally:

@@ -52,6 +52,7 @@ async function call(method, where, words, body, signal) {
     throw new Fault(0, {});
   }
   heard(answer.status);
+  if (answer.status === 401 || answer.status === 403) secret = null;
   if (!answer.ok) throw new Fault(answer.status, await answer.json().catch(() => ({})));
   return answer;
 }

@@ -17,12 +17,12 @@ const TIMES = new Set(["half_life", "min_runtime", "calm", "time_slice", "reserv
 export function open(root) {
   const body = h("div", {}, bones(74, 260));
   put(root, heading("Policy"), body);
-  const kept = watch((signal) => Promise.all([get("policy", {}, signal), get("status", {}, signal)]), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
+  const kept = watch((signal) => Promise.all(["policy", "status", "session"].map((name) => get(name, {}, signal))), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
   return () => kept.stop();
 
-  function show([policy, status]) {
+  function show([policy, status, who]) {
     const times = policy.decisions ?? null;
-    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), shadows(policy), itself(status)));
+    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), shadows(policy), itself(status, who)));
   }
 }
 
@@ -79,7 +79,7 @@ function shadows(policy) {
   );
 }
 
-function itself(status) {
+function itself(status, who) {
   const { self_audit: audit, engine, controller } = status;
   const found = Object.values(audit.found ?? {}).reduce((sum, one) => sum + one, 0);
   return panel(
@@ -89,6 +89,7 @@ function itself(status) {
       "div",
       { class: "body" },
       pairs([
+        ["you are", `${who.name}, ${who.role}`],
         ["version", controller.version],
         ["running since", when(controller.since)],
         ["engine", engine.name],
