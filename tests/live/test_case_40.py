@@ -49,6 +49,19 @@ def test_after_a_crash(tree: Tree, how: tuple[str, ...]) -> None:
     _ran_once(tree, second)
 
 
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM", "exit"])
+def test_after_other_ends(tree: Tree, end: str) -> None:
+    """Also a main process that ends well leaves nothing behind."""
+    first, second = tree.begin()
+    tree.crash(end)
+    tree.watch(second)
+    if end == "exit":
+        _ended(tree, first, "succeeded", exit_code=0)
+    else:
+        _ended(tree, first, "failed", exit_code=-signal.Signals[end])
+    _ran_once(tree, second)
+
+
 @pytest.mark.parametrize("how", [(), ("deaf",)], ids=["", "a child is deaf to SIGTERM"])
 def test_after_a_cancel(tree: Tree, how: tuple[str, ...]) -> None:
     first, second = tree.begin(*how, checkpoint=SOON)

@@ -20,9 +20,10 @@ with open("pids", "a") as file:
     file.write(f"{os.getpid()}\\n")
 while not os.path.exists("crash"):
     time.sleep(0.02)
-os.kill(os.getpid(), signal.SIGSEGV)
+end = open("crash").read()
+os._exit(0) if end == "exit" else os.kill(os.getpid(), getattr(signal, end))
 """
-"""Two children, one in a session of its own; when told so it ends by SIGSEGV, and the children go on."""
+"""Two children, one in a session of its own; when told so it ends, by a signal or well, and the children go on."""
 
 LOOKS = """
 import os, sys, time
@@ -87,8 +88,10 @@ class Tree:
         until(started, "J2 starts")
         assert self.living() == []
 
-    def crash(self) -> None:
-        (self.folder / "crash").touch()
+    def crash(self, how: str = "SIGSEGV") -> None:
+        fresh = self.folder / "crash.new"
+        fresh.write_text(how)
+        fresh.replace(self.folder / "crash")
 
 
 def _lives(pid: int) -> bool:
