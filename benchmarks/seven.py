@@ -1,6 +1,7 @@
 """The seven steps on the digits, run by one system: `python -m benchmarks.seven NAME FOLDER`.
 
-Peers are imported by name: they are in an environment of their own. It prints the CPU seconds of processes that are none of its children (a controller), 0 where there are none.
+Peers are imported by name: they are in an environment of their own. It prints the CPU seconds of processes that are
+none of its children (a controller), 0 where there are none.
 """
 
 from __future__ import annotations
@@ -88,7 +89,6 @@ def prefect(folder: str) -> float:
     run = {name: task(getattr(digits, name)) for name in
            ("collect", "clean", "features", "train", "evaluate", "register", "deploy")}  # fmt: skip
 
-    @flow
     def pipeline() -> None:
         data = run["clean"](run["collect"]())
         columns = [one.result() for one in [run["features"].submit(kind, data) for kind in digits.KINDS]]
@@ -96,7 +96,7 @@ def prefect(folder: str) -> float:
         found = run["evaluate"](model, columns, data)
         run["deploy"](run["register"](model, found, folder), folder)
 
-    pipeline()
+    flow(pipeline)()
     return 0.0
 
 
@@ -108,10 +108,8 @@ def airflow(folder: str) -> float:
     system = import_module("airflow.sdk")
     dag, task = system.dag, system.task
 
-    @dag(schedule=None)
     def pipeline() -> None:
-        @task
-        def all_but(step: str, *before: object) -> str:
+        def step_of(step: str, *before: object) -> str:
             """Leave values in files: what goes between its tasks must be JSON."""
             import joblib  # type: ignore[import-untyped]  # noqa: PLC0415
 
@@ -122,6 +120,7 @@ def airflow(folder: str) -> float:
             joblib.dump(value, f"{folder}/{step}")
             return f"{step}{len(before) * 0}"
 
+        all_but = task(step_of)
         raw = all_but("collect")
         data = all_but("clean", raw)
         columns = [all_but(kind, data) for kind in digits.KINDS]
@@ -129,7 +128,7 @@ def airflow(folder: str) -> float:
         found = all_but("evaluate", model)
         all_but("deploy", all_but("register", found))
 
-    pipeline().test()
+    dag(schedule=None)(pipeline)().test()
     return 0.0
 
 
