@@ -129,7 +129,9 @@ def value(port: int, query: str) -> float | None:
 def test_prometheus_reads_it(place: Path, client: Client, tmp_path: Path) -> None:
     (done,) = client.submit([{"name": "counted", "run": "true", "gpus": 1}])
     assert client.wait(f"id:{done['id']}", 60)["state"] == "succeeded"
-    target, token = f"127.0.0.1:{port_of(place)}", place / "token"
+    target, token = f"127.0.0.1:{port_of(place)}", tmp_path / "scrape.token"
+    token.write_text(client.make_token({"user": "prometheus", "role": "viewer", "scopes": ["metrics"]})["token"])
+    assert page(place, f"Authorization: Bearer {token.read_text()}").status == 200
     with prometheus(tmp_path, CONFIG.format(token=token, target=target, rules=RULES / "alerts.yml")) as port:
         ended = 'clearway_jobs_ended_total{queue="default",state="succeeded"}'
         until(lambda: (value(port, ended) or 0) >= 1, "Prometheus knows of the job that ended")
