@@ -16,6 +16,11 @@ URL, TOKEN_FILE = "CLEARWAY_URL", "CLEARWAY_TOKEN_FILE"
 POOL = "CLEARWAY_POOL"
 
 
+def inside_a_job() -> bool:
+    """Whether this process is a task of a job: such a one starts no controller, which would end with the job."""
+    return "CLEARWAY_JOB" in os.environ
+
+
 def where() -> str:
     """Return what tells this controller from others."""
     return os.environ.get(URL) or str(home_dir())
@@ -28,7 +33,7 @@ def reach(*, start: bool = True) -> Transport:
     if url := os.environ.get(URL):
         return port(url, Path(os.environ.get(TOKEN_FILE) or home_dir() / "token"))
     home = home_dir()
-    if start:
+    if start and not inside_a_job():
         from clearway.compose.launch import ensure_running
 
         return unix(ensure_running(home).socket)

@@ -9,19 +9,21 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import math
 import os
 import secrets
 import threading
 import time
 import weakref
 from collections import deque
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from clearway.calls import wire
 from clearway.model.errors import ClearwayError, ControllerError, NotFoundError
-from clearway.sdk.tasks.reach import reach, where
+from clearway.sdk.tasks.reach import inside_a_job, reach, where
 
 if TYPE_CHECKING:
     from clearway.sdk.tasks.handle import Handle
@@ -68,6 +70,7 @@ class Session:
         self._line: Line | None = None
         self._asking = threading.Lock()
         self._actors: set[str] = set()
+        self._met = False
         atexit.register(self._end)
 
     # --- sending -------------------------------------------------------------------------------
@@ -126,7 +129,7 @@ class Session:
         message, digests = self._message(some)
         failure: ClearwayError | None = None
         try:
-            entered = self._patiently(message)
+            entered = msgspec.msgpack.decode(self._ask("POST", "calls", message), type=wire.Entered)
         except ClearwayError as error:
             if len(some) > 1 and not isinstance(error, ControllerError):
                 for one in some:  # one of them is refused: the others are not
@@ -160,33 +163,25 @@ class Session:
         )
         return wire.encode(said), digests
 
-    def _patiently(self, message: bytes) -> wire.Entered:
-        """Send a message until it is answered; sent twice it enters its calls once."""
-        end = time.monotonic() + PATIENCE_S
-        for pause_s in [*AGAIN_S, *[AGAIN_S[-1]] * round(PATIENCE_S)]:
-            try:
-                return msgspec.msgpack.decode(self._ask("POST", "calls", message), type=wire.Entered)
-            except ControllerError:
-                if time.monotonic() >= end:
-                    raise
-            time.sleep(pause_s)
-        return msgspec.msgpack.decode(self._ask("POST", "calls", message), type=wire.Entered)
-
     # --- asking --------------------------------------------------------------------------------
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
-        with self._asking:
-            fresh = self._line is None
-            if self._line is None:
-                self._line = reach().line()
+        """Return the answer. A controller that does not answer is asked again: whatever is asked may be asked twice."""
+        end = time.monotonic() + (math.inf if inside_a_job() else PATIENCE_S)
+        for tries in count():
             try:
-                return self._line.call(method, path, body)
+                with self._asking:
+                    self._line = self._line or reach().line()
+                    answer = self._line.call(method, path, body)
+                    self._met = True
+                    return answer
             except ControllerError:
                 self._line = None
-                if fresh:
+                if time.monotonic() >= end or (tries and not self._met):
                     raise
-            self._line = reach().line()  # the one before may have been closed for lack of use
-            return self._line.call(method, path, body)
+            if tries:
+                time.sleep(AGAIN_S[min(tries - 1, len(AGAIN_S) - 1)])
+        raise AssertionError("unreachable")
 
     def keep(self, content: bytes) -> wire.Value:
         """Keep a large value in a file of the controller, and return what stands for it."""
@@ -253,11 +248,11 @@ class Session:
             try:
                 self._poll(numbers)
                 failures = 0
-            except ControllerError:
-                time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)] if failures else 0)
-                failures += 1
             except NotFoundError as error:
                 self._drop(numbers, error)
+            except ClearwayError:
+                time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)] if failures else 0)
+                failures += 1
 
     def _alive(self) -> list[int]:
         for number in [n for n, ref in self._pending.items() if ref() is None]:
