@@ -54,7 +54,7 @@ export const exact = (iso) => (iso == null ? "" : whole.format(new Date(iso)));
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
 
-export const number = (n) => (n == null ? "–" : plain.format(n));
+export const number = (n) => (n == null ? "–" : plain.format(n).replace(/^-0$/, "0"));
 export const brief = (n) => (n == null ? "–" : Math.abs(n) < 1e6 ? plain.format(n) : compact.format(n));
 export const percent = (part) => (part == null ? "–" : `${Math.round(part * 100)} %`);
 

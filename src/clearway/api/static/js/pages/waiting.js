@@ -52,7 +52,7 @@ export class Waiting {
       put(this.list, empty("Nobody waits.", "Every job that was submitted runs, or is over.", "jobs"));
       return;
     }
-    put(this.list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs that wait, first come first", fold: false, under: why })), next && h("p", { class: "pages" }, h("a", { href: "#/jobs?state=pending" }, "All that wait")));
+    put(this.list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs that wait, first come first", className: "waiting", fold: false, under: why })), next && h("p", { class: "pages" }, h("a", { href: "#/jobs?state=pending" }, "All that wait")));
   }
 }
 
