@@ -24,6 +24,7 @@ NAMES = (
     "openb",
     "mutants",
     "window-page",
+    "window",
 )
 
 
