@@ -55,8 +55,8 @@ ROOMS = (
 )  # fmt: skip
 
 
-def build_app(desk: Desk, token: str = "") -> ASGIApp:
-    """Return the app that serves a desk. Without a token only the owner's socket leads in (but to `health`)."""
+def app_of_routes() -> FastAPI:
+    """Return an app with every route, and nothing behind them yet. ControllerError: a route has no role."""
     app = FastAPI(
         title="Clearway",
         version=__version__,
@@ -65,6 +65,16 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
         redoc_url=None,
         redirect_slashes=False,
     )
+    problems.install(app)
+    for router in (*(room.router for room in ROOMS), metrics.router, entrance.page, page.router):
+        app.router.routes.extend(router.routes)
+    check_table(app.routes)
+    return app
+
+
+def build_app(desk: Desk, token: str = "") -> ASGIApp:
+    """Return the app that serves a desk. Without a token only the owner's socket leads in (but to `health`)."""
+    app = app_of_routes()
     app.state.desk = desk
     app.state.follower = Follower(desk.journal)
     app.state.chart = Chart(desk.journal, desk.board)
@@ -72,8 +82,4 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.kept = {"overview": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit
     app.state.doors = doors = Doors(desk.settings, desk.owner, desk.notes, desk.controller.now_us, token)
-    problems.install(app)
-    for router in (*(room.router for room in ROOMS), metrics.router, entrance.page, page.router):
-        app.router.routes.extend(router.routes)
-    check_table(app.routes)
     return TellsTheTime(Access(app, doors), lambda: iso(desk.controller.now_us()))

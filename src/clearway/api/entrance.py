@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from clearway.api.access import COOKIE
 from clearway.api.body import read_json
+from clearway.api.description import describe
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso, iso_or_none
 from clearway.api.problems import HttpFault
@@ -170,4 +171,4 @@ def changes(
 def description(desk: TheDesk, request: Request) -> Response:
     """Describe all routes, in OpenAPI 3.1."""
     del desk
-    return answer(request.app.openapi())
+    return answer(describe(request.app))

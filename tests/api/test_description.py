@@ -1,0 +1,83 @@
+"""schemathesis asks what the description of the API allows, and more: nothing breaks, nothing is undocumented.
+
+The seed is fixed. Left out are what ends the controller and what does not end by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, seed, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from clearway.api.roles import API, NEEDED, OPEN
+from tests.api.asking import Port
+from tests.api.live import live
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from schemathesis import BaseSchema, Case
+
+pytestmark = pytest.mark.slow
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
+EXAMPLES = 12
+ENDLESS = ("/api/v1/shutdown", "/api/v1/events", "/api/v1/calls/turn", "/api/v1/calls/poll")
+BODY_LIMIT = 64 * 1024
+
+
+@schemathesis.serializer("application/msgpack")
+def _packed(_context: object, value: object) -> bytes:
+    return value if isinstance(value, bytes) else repr(value).encode()
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Port, str]]:
+    home = tmp_path_factory.mktemp("described")
+    options: dict[str, Any] = {"devices": 2, "listen": "127.0.0.1:0", "rate_limit": 100_000, "body_limit": BODY_LIMIT}
+    with live(home, **options) as client:
+        client.submit([{"name": "there", "run": ["sleep", "600"]}])
+        yield Port(home), (home / "token").read_text().strip()
+
+
+@pytest.fixture(scope="module")
+def described(port: tuple[Port, str]) -> BaseSchema:
+    where, token = port
+    told = where.ask("GET", "/api/v1/openapi.json", token=token)
+    assert told.status == 200
+    assert told.body["openapi"].startswith("3.1")
+    schema = schemathesis.openapi.from_dict(told.body)
+    schema.config.update(base_url=where.url)
+    return schema
+
+
+def _keys() -> list[str]:
+    """Return each route of the API, but what does not end or ends too much."""
+    keys = [key for key in (*NEEDED, *OPEN) if key.split(" ")[1].startswith(API)]
+    return sorted(key for key in keys if key.split(" ")[1] not in ENDLESS)
+
+
+@pytest.mark.parametrize("key", _keys())
+def test_nothing_breaks_and_nothing_is_undocumented(described: BaseSchema, port: tuple[Port, str], key: str) -> None:
+    method, path = key.split(" ")
+
+    @seed(7)
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(case=described[path][method].as_strategy())
+    def ask(case: Case[Any]) -> None:
+        answer = case.call(headers={"Authorization": f"Bearer {port[1]}"})
+        case.validate_response(answer, checks=CHECKS)
+
+    ask()
