@@ -33,7 +33,7 @@ def main() -> int:
         future.add_done_callback(lambda _: file.write(f"{(time.perf_counter_ns() - began) // 1000}\n"))
         return future
 
-    Controller.ask = ask  # type: ignore[method-assign]
+    Controller.ask = ask  # type: ignore[method-assign,assignment]
     return busy.main()
 
 
