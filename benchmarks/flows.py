@@ -4,7 +4,7 @@ Many steps: a controller's own turns, one after the other, on a journal in SQLit
 each job ends as soon as it starts. Seven steps: the classic pipeline (collect, clean, features, train, evaluate,
 register, deploy) on scikit-learn's digits, the same functions everywhere, in a process that has the system at hand
 (its start counts, as somebody who runs the pipeline waits for it). Peers are those that are installed: `pip install
-'clearway[flow-peers]'`, or with a Python of their own that `CLEARWAY_PEERS` names; one that is not there is left
+'clearway[peers]'`, or with a Python of their own that `CLEARWAY_PEERS` names; one that is not there is left
 out and named.
 """
 

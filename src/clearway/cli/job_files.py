@@ -23,6 +23,11 @@ def maps_of_files(paths: Iterable[str], key: str) -> list[dict[str, Any]]:
     return [words for path in paths for words in _of_file(path, key)]
 
 
+def documents_of(path: str) -> list[object]:
+    """Return the YAML documents of a file as they are; - is stdin."""
+    return list(parse_documents(_text(path), path))
+
+
 def _of_file(path: str, key: str) -> list[dict[str, Any]]:
     found = [words for document in parse_documents(_text(path), path) for words in _of_document(document, path, key)]
     if not found:

@@ -1,9 +1,9 @@
-"""`clearway search run`, `list`, `show` and `cancel`."""
+"""`clearway search run`, `list`, `show`, `cancel`, `import` and `export`."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,11 @@ from clearway.cli.entering import Sayings, enter_files
 from clearway.cli.plotting import plot
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw, state
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearway.interop.katib import Turned
 
 _SEARCHES = (Column("SEARCH", cut=True), Column("STATE"), Column("COMPLETED", right=True), Column("FAILED", right=True),
              Column("BEST", right=True), Column("AT", cut=True))  # fmt: skip
@@ -107,5 +112,51 @@ def _cancel(shell: Shell, name: str) -> None:
         shell.line(f"search {name} is told to stop")
 
 
-for _one in (_run, _list, _show, _cancel):
+@command("import")
+@click.argument("file", metavar="FILE")
+def _import(shell: Shell, file: str) -> None:
+    """Write the Katib Experiment of a YAML FILE as a search; what has no counterpart is named on stderr."""
+    from clearway.interop.katib import read_experiment
+
+    _turned(shell, [read_experiment(one) for one in _documents(file)])
+
+
+@command("export")
+@click.argument("file", metavar="FILE")
+@click.option("--image", default="python:3.11", help="The container image in which trials run [python:3.11].")
+def _export(shell: Shell, file: str, image: str) -> None:
+    """Write the searches of a YAML FILE as Katib Experiments; what has no counterpart is named on stderr."""
+    from clearway.cli.job_files import maps_of_files
+    from clearway.flow.search_words import read_search
+    from clearway.interop.katib import write_experiment
+
+    searches = maps_of_files((file,), "searches")
+    for words in searches:
+        read_search(words)  # refuses what is no search
+    _turned(shell, [write_experiment(words, image) for words in searches])
+
+
+def _documents(file: str) -> list[object]:
+    from clearway.cli.job_files import documents_of
+
+    return documents_of(file)
+
+
+def _turned(shell: Shell, found: Sequence[Turned]) -> None:
+    import yaml
+
+    if shell.as_json:
+        shell.document({"files": [{"words": one.words, "missing": one.missing} for one in found]})
+        return
+    for one in found:
+        for what in one.missing:
+            shell.note(f"{_name(one.words)}: no counterpart: {what}")
+    click.echo(yaml.safe_dump_all([one.words for one in found], sort_keys=False), nl=False)
+
+
+def _name(words: dict[str, Any]) -> str:
+    return str(words.get("name") or words["metadata"]["name"])
+
+
+for _one in (_run, _list, _show, _cancel, _import, _export):
     search_command.add_command(_one)

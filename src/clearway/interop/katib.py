@@ -1,0 +1,231 @@
+"""Katib's Experiment (kubeflow.org/v1beta1) as the words of a search, and back. What has no counterpart is named."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any, NamedTuple
+
+from clearway.model.errors import InputError
+
+API, KIND = "kubeflow.org/v1beta1", "Experiment"
+SAMPLERS = {"random": "random", "grid": "grid", "tpe": "tpe", "cmaes": "cmaes", "sobol": "qmc"}
+NEAREST = {"multivariate-tpe": "tpe", "bayesianoptimization": "tpe", "hyperband": "random"}
+"""Algorithms that have no counterpart, and the sampler that comes nearest."""
+COUNTS = {"parallelTrialCount": "parallel", "maxTrialCount": "trials", "maxFailedTrialCount": "max_failed"}
+KNOWN_SPEC = {"objective", "algorithm", "earlyStopping", "parameters", "trialTemplate", *COUNTS}
+GPU = "nvidia.com/gpu"
+MOST_STEPS = 1000
+PLACE = re.compile(r"\$\{trialParameters\.([^}]+)\}")
+VARIABLE = re.compile(r"\$\{?CLEARWAY_POINT_(\w+)\}?")
+DEFAULT_TRIALS, DEFAULT_PARALLEL = 12, 3  # Katib's own
+
+
+class Turned(NamedTuple):
+    """What was made of a file, and what of it has no counterpart, one sentence each."""
+
+    words: dict[str, Any]
+    missing: list[str]
+
+
+def read_experiment(raw: object) -> Turned:
+    """Return an Experiment as the words of a search. InputError: it is none, or says nothing that could be run."""
+    if not isinstance(raw, dict) or raw.get("kind") != KIND:
+        raise InputError("kind", raw.get("kind") if isinstance(raw, dict) else raw, f"an {KIND} of {API}")
+    spec: dict[str, Any] = raw.get("spec") or {}
+    missing = [f"spec.{key}" for key in spec if key not in KNOWN_SPEC]
+    words: dict[str, Any] = {"name": str((raw.get("metadata") or {}).get("name", "experiment"))}
+    counts = {"maxTrialCount": DEFAULT_TRIALS, "parallelTrialCount": DEFAULT_PARALLEL, **spec}
+    words |= {word: int(counts[key]) for key, word in COUNTS.items() if key in counts}
+    _objective(spec.get("objective") or {}, words, missing)
+    _algorithm(spec.get("algorithm") or {}, words, missing)
+    _stopping(spec.get("earlyStopping") or {}, words, missing)
+    words["space"] = {str(p["name"]): _range(p, missing) for p in spec.get("parameters") or []}
+    words["job"] = _job(spec.get("trialTemplate") or {}, missing)
+    return Turned(words, missing)
+
+
+def _objective(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
+    words["direction"] = raw.get("type", "minimize")
+    if raw.get("objectiveMetricName"):
+        words["metric"] = raw["objectiveMetricName"]
+    missing += [f"spec.objective.{key}" for key in raw if key not in ("type", "objectiveMetricName")]
+
+
+def _algorithm(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
+    name = str(raw.get("algorithmName", "random"))
+    words["sampler"] = SAMPLERS.get(name) or NEAREST.get(name, "random")
+    if name not in SAMPLERS:
+        missing.append(f"spec.algorithm {name}: {words['sampler']} instead")
+    for setting in raw.get("algorithmSettings") or []:
+        if setting["name"] == "random_state":
+            words["seed"] = int(setting["value"])
+        else:
+            missing.append(f"spec.algorithm.algorithmSettings {setting['name']}")
+
+
+def _stopping(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
+    if not raw:
+        return
+    if raw.get("algorithmName") != "medianstop":
+        missing.append(f"spec.earlyStopping {raw.get('algorithmName')}")
+        return
+    stop: dict[str, Any] = {"rule": "median"}
+    for setting in raw.get("algorithmSettings") or []:
+        word = {"min_trials_required": "min_trials", "start_step": "min_step"}.get(setting["name"])
+        if word is None:
+            missing.append(f"spec.earlyStopping.algorithmSettings {setting['name']}")
+        else:
+            stop[word] = int(setting["value"])
+    words["stop"] = stop
+
+
+def _range(raw: dict[str, Any], missing: list[str]) -> Any:  # noqa: ANN401  a list or a range
+    space, kind, name = raw.get("feasibleSpace") or {}, raw.get("parameterType"), raw["name"]
+    if space.get("distribution", "uniform") != "uniform":
+        missing.append(f"spec.parameters {name}: distribution {space['distribution']}; uniform instead")
+    if kind in ("categorical", "discrete"):
+        return [str(one) if kind == "categorical" else _number(one) for one in space.get("list") or []]
+    cast = int if kind == "int" else float
+    low, high = cast(space["min"]), cast(space["max"])
+    if not space.get("step"):
+        return {"from": low, "to": high}
+    step = cast(space["step"])
+    many = int((high - low) / step + 1e-9) + 1  # what a decimal fraction loses
+    if not 0 < many <= MOST_STEPS:
+        missing.append(f"spec.parameters {name}: step {space['step']}")
+        return {"from": low, "to": high}
+    if step == 1 and kind == "int":
+        return {"from": low, "to": high}
+    return [cast(round(low + i * step, 12)) for i in range(many)]
+
+
+def _number(text: object) -> int | float:
+    value = float(str(text))
+    return int(value) if value.is_integer() and "." not in str(text) else value
+
+
+def _job(template: dict[str, Any], missing: list[str]) -> dict[str, Any]:
+    names = {p["name"]: p.get("reference", p["name"]) for p in template.get("trialParameters") or []}
+    missing += [
+        f"spec.trialTemplate.{key}"
+        for key in template
+        if key not in ("trialParameters", "trialSpec", "primaryContainerName")
+    ]
+    pod = (((template.get("trialSpec") or {}).get("spec") or {}).get("template") or {}).get("spec") or {}
+    containers = pod.get("containers") or []
+    wanted = template.get("primaryContainerName")
+    container = next((one for one in containers if one.get("name") == wanted), containers[0] if containers else None)
+    if container is None or not (container.get("command") or container.get("args")):
+        raise InputError("trialSpec", (template.get("trialSpec") or {}).get("kind"), "a Job with a container's command")
+    missing += [f"trialSpec container {one.get('name')}" for one in containers if one is not container]
+    missing += [
+        f"trialSpec container.{key}" for key in container if key not in ("name", "command", "args", "resources")
+    ]
+    missing += [f"trialSpec.{key}" for key in pod if key not in ("containers", "restartPolicy")]
+    command = [*(container.get("command") or []), *(container.get("args") or [])]
+    job: dict[str, Any] = {"run": _line([str(word) for word in command], names)}
+    resources = container.get("resources") or {}
+    for key, value in {**(resources.get("requests") or {}), **(resources.get("limits") or {})}.items():
+        _resource(key, value, job, missing)
+    return job
+
+
+def _line(command: list[str], names: dict[str, str]) -> str:
+    """Return a command as a line for a shell, with variables where parameters stand."""
+    if command[:2] in (["/bin/sh", "-c"], ["sh", "-c"]) and len(command) == 3:  # noqa: PLR2004  sh, -c and a line
+        return PLACE.sub(lambda m: f"${{CLEARWAY_POINT_{names.get(m[1], m[1])}}}", command[2])
+    words = []
+    for word in command:
+        parts = PLACE.split(word)
+        quoted = [
+            f'"${{CLEARWAY_POINT_{names.get(part, part)}}}"' if i % 2 else shlex.quote(part)
+            for i, part in enumerate(parts)
+            if part or len(parts) == 1
+        ]
+        words.append("".join(quoted))
+    return " ".join(words)
+
+
+def _resource(key: str, value: object, job: dict[str, Any], missing: list[str]) -> None:
+    text = str(value)
+    if key == GPU:
+        job["gpus"] = int(text)
+    elif key == "cpu":
+        job["cpus"] = int(text[:-1]) / 1000 if text.endswith("m") else _number(text)
+    elif key == "memory" and not text.endswith("m"):
+        job["memory"] = int(text) if text.isdecimal() else text
+    else:
+        missing.append(f"trialSpec container.resources {key}: {text}")
+
+
+# --- and back --------------------------------------------------------------------------------------
+
+
+def write_experiment(words: dict[str, Any], image: str) -> Turned:
+    """Return the words of a search as an Experiment whose trials run in an image."""
+    missing: list[str] = []
+    back = {"random": "random", **{ours: theirs for theirs, ours in SAMPLERS.items()}}
+    sampler = words.get("sampler", "random")
+    if sampler not in back:
+        missing.append(f"sampler {sampler}: random instead")
+    algorithm: dict[str, Any] = {"algorithmName": back.get(sampler, "random")}
+    if "seed" in words:
+        algorithm["algorithmSettings"] = [{"name": "random_state", "value": str(words["seed"])}]
+    names = list(words["space"])
+    objective = {"type": words.get("direction", "minimize"), "objectiveMetricName": words.get("metric", "value")}
+    spec: dict[str, Any] = {"objective": objective, "algorithm": algorithm, "parallelTrialCount": 1}
+    spec |= {key: words[word] for key, word in COUNTS.items() if word in words}
+    if early := _early(words.get("stop"), missing):
+        spec["earlyStopping"] = early
+    spec["parameters"] = [_parameter(name, one, missing) for name, one in words["space"].items()]
+    spec["trialTemplate"] = {
+        "primaryContainerName": "trial",
+        "trialParameters": [{"name": name, "reference": name} for name in names],
+        "trialSpec": _trial_spec(dict(words["job"]), image, missing),
+    }
+    known = {"name", "space", "job", "sampler", "seed", "metric", "direction", "stop", *COUNTS.values()}
+    missing += [word for word in words if word not in known]
+    return Turned({"apiVersion": API, "kind": KIND, "metadata": {"name": words["name"]}, "spec": spec}, missing)
+
+
+def _early(stop: Any, missing: list[str]) -> dict[str, Any] | None:  # noqa: ANN401  a text or a map
+    if stop is None:
+        return None
+    given = stop if isinstance(stop, dict) else {"rule": stop}
+    if given.get("rule") != "median":
+        missing.append(f"stop {given.get('rule')}")
+        return None
+    settings = {"min_trials_required": given.get("min_trials"), "start_step": given.get("min_step")}
+    told = [{"name": name, "value": str(value)} for name, value in settings.items() if value is not None]
+    return {"algorithmName": "medianstop", **({"algorithmSettings": told} if told else {})}
+
+
+def _parameter(name: str, one: Any, missing: list[str]) -> dict[str, Any]:  # noqa: ANN401
+    if isinstance(one, dict):
+        whole = isinstance(one["from"], int) and isinstance(one["to"], int)
+        space: dict[str, Any] = {"min": str(one["from"]), "max": str(one["to"])}
+        return {"name": name, "parameterType": "int" if whole else "double", "feasibleSpace": space}
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in one)
+    if not numbers and not all(isinstance(value, str) for value in one):
+        missing.append(f"space {name}: its values as texts")
+    return {
+        "name": name, "parameterType": "discrete" if numbers else "categorical",
+        "feasibleSpace": {"list": [str(value) for value in one]},
+    }  # fmt: skip
+
+
+def _trial_spec(job: dict[str, Any], image: str, missing: list[str]) -> dict[str, Any]:
+    run = job.pop("run")
+    line = run if isinstance(run, str) else shlex.join(run)
+    limits = {"nvidia.com/gpu": job.pop("gpus", None), "cpu": job.pop("cpus", None), "memory": job.pop("memory", None)}
+    told = {key: value for key, value in limits.items() if value is not None}
+    missing += [f"job {word}" for word in job]
+    container: dict[str, Any] = {
+        "name": "trial",
+        "image": image,
+        "command": ["/bin/sh", "-c", VARIABLE.sub(lambda m: f"${{trialParameters.{m[1]}}}", line)],
+        **({"resources": {"limits": told}} if told else {}),
+    }
+    pod = {"spec": {"containers": [container], "restartPolicy": "Never"}}
+    return {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": pod}}
