@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
-
-from prometheus_client import Counter, Histogram
 
 from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
+from clearway.observe.tallies import Count, Tallies, Times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,18 +60,19 @@ class Meter:
         """Register with `registry`; `board` says which jobs there are at the beginning."""
         self._board, self._queue = board, Names()
         self._jobs: dict[JobId, _Live] = {}
-        count, time = partial(_count, registry), partial(_time, registry)
-        self._decide = time("decision_seconds", "Taking a turn: what came in, what follows, what is decided", STEPS_S)
-        self._commit = time("commit_seconds", "Writing the records of a turn to the journal", STEPS_S)
-        self._wait = time("job_wait_seconds", "From submit or requeue to the start of an attempt", WAITS_S, "queue")
-        self._ratio = time("estimate_ratio", "Run time that led to success over what was foreseen", RATIOS, "source")
-        self._cycles = count("cycles", "Cycles that changed something")
-        self._submitted = count("jobs_submitted", "Jobs that entered", "queue")
-        self._refused = count("jobs_refused", "Jobs that were refused at the door")
-        self._ended = count("jobs_ended", "Jobs that are over", "queue", "state")
-        self._attempts = count("attempts_ended", "Attempts that are over", "end")
-        self._preemptions = count("preemptions", "Attempts stopped for another job's sake", "cause")
-        self._lost = count("nodes_lost", "Nodes whose lease ran out")
+        self._decide = _times("decision_seconds", "Taking a turn: what came in, what follows, what is decided", STEPS_S)
+        self._commit = _times("commit_seconds", "Writing the records of a turn to the journal", STEPS_S)
+        self._wait = _times("job_wait_seconds", "From submit or requeue to the start of an attempt", WAITS_S, "queue")
+        self._ratio = _times("estimate_ratio", "Run time that led to success over what was foreseen", RATIOS, "source")
+        self._cycles = _count("cycles", "Cycles that changed something")
+        self._submitted = _count("jobs_submitted", "Jobs that entered", "queue")
+        self._refused = _count("jobs_refused", "Jobs that were refused at the door")
+        self._ended = _count("jobs_ended", "Jobs that are over", "queue", "state")
+        self._attempts = _count("attempts_ended", "Attempts that are over", "end")
+        self._preemptions = _count("preemptions", "Attempts stopped for another job's sake", "cause")
+        self._lost = _count("nodes_lost", "Nodes whose lease ran out")
+        tallies = (self._decide, self._commit, self._wait, self._ratio, self._cycles, self._submitted, self._refused)
+        registry.register(Tallies(*tallies, self._ended, self._attempts, self._preemptions, self._lost))
         self._on: dict[type, Callable[[Any], None]] = {
             ev.Submitted: self._submitted_, ev.Refused: self._refused_, ev.Started: self._started,
             ev.Requeued: self._requeued, ev.Stopping: self._stopping, ev.AttemptEnded: self._attempt_ended,
@@ -90,8 +89,8 @@ class Meter:
 
     def hear(self, turn: Heard) -> None:
         """Count a turn."""
-        self._decide.observe(turn.decide_us / SECOND_US)
-        self._commit.observe(turn.commit_us / SECOND_US)
+        self._decide.add(turn.decide_us / SECOND_US)
+        self._commit.add(turn.commit_us / SECOND_US)
         for record in turn.records:
             known = self._on.get(type(record))
             if known is not None:
@@ -101,18 +100,18 @@ class Meter:
 
     def _submitted_(self, r: ev.Submitted) -> None:
         if r.spec.array is None:
-            self._submitted.labels(self._queue(r.spec.queue)).inc()
+            self._submitted.add(self._queue(r.spec.queue))
             since_us = r.since_us if r.array else r.at_us
             self._jobs[r.job] = _Live(r.spec.queue, since_us, r.spec.estimate_us)
 
     def _refused_(self, _: ev.Refused) -> None:
-        self._refused.inc()
+        self._refused.add()
 
     def _started(self, r: ev.Started) -> None:
         live = self._jobs.get(r.job)
         if live is not None:
             live.started_us = r.at_us
-            self._wait.labels(self._queue(live.queue)).observe((r.at_us - live.since_us) / SECOND_US)
+            self._wait.add((r.at_us - live.since_us) / SECOND_US, self._queue(live.queue))
 
     def _requeued(self, r: ev.Requeued) -> None:
         live = self._jobs.get(r.job)
@@ -121,18 +120,18 @@ class Meter:
 
     def _stopping(self, r: ev.Stopping) -> None:
         if r.end is End.PREEMPTED:
-            self._preemptions.labels(str(r.cause.get("cause") or r.cause.code)).inc()
+            self._preemptions.add(str(r.cause.get("cause") or r.cause.code))
 
     def _attempt_ended(self, r: ev.AttemptEnded) -> None:
-        self._attempts.labels(r.end.value).inc()
+        self._attempts.add(r.end.value)
         live = self._jobs.get(r.job)
         if live is not None and live.estimate_us and r.end is End.SUCCEEDED:
-            self._ratio.labels("stated").observe((r.at_us - live.started_us) / live.estimate_us)
+            self._ratio.add((r.at_us - live.started_us) / live.estimate_us, "stated")
 
     def _ended_(self, r: ev.Ended) -> None:
         live = self._jobs.pop(r.job, None)
         if live is not None:
-            self._ended.labels(self._queue(live.queue), State(r.state).value).inc()
+            self._ended.add(self._queue(live.queue), State(r.state).value)
 
     def _changed(self, r: ev.Changed) -> None:
         if r.job in self._jobs:
@@ -142,15 +141,15 @@ class Meter:
         self._jobs[r.job] = _Live(r.spec.queue, r.at_us, r.spec.estimate_us)
 
     def _planned(self, _: ev.Planned) -> None:
-        self._cycles.inc()
+        self._cycles.add()
 
     def _node_lost(self, _: ev.NodeLost) -> None:
-        self._lost.inc()
+        self._lost.add()
 
 
-def _count(registry: CollectorRegistry, name: str, meaning: str, *labels: str) -> Counter:
-    return Counter(f"clearway_{name}", meaning, labels, registry=registry)
+def _count(name: str, meaning: str, *labels: str) -> Count:
+    return Count(f"clearway_{name}", meaning, *labels)
 
 
-def _time(registry: CollectorRegistry, name: str, meaning: str, bounds: tuple[float, ...], *labels: str) -> Histogram:
-    return Histogram(f"clearway_{name}", meaning, labels, buckets=bounds, registry=registry)
+def _times(name: str, meaning: str, bounds: tuple[float, ...], *labels: str) -> Times:
+    return Times(f"clearway_{name}", meaning, bounds, *labels)
