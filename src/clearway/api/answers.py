@@ -373,6 +373,7 @@ STATUSES: dict[str, tuple[int, ...]] = {
     f"POST {API}/links": (201,),
     f"POST {API}/shutdown": (202,),
     f"GET {API}/health": (200, 503),
+    **dict.fromkeys((f"GET {API}/{noun}" for noun in ("queues", "nodes", "schedules", "devices")), (200, 304)),
     f"GET {API}/jobs/{{ref}}/logs": (200, 206),
 }
 """The statuses of answers that went well, where that is not 200 alone."""

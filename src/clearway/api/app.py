@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
@@ -79,6 +80,7 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.follower = Follower(desk.journal)
     app.state.chart = Chart(desk.journal, desk.board)
     app.state.hub = Hub(desk)
+    app.state.editing = asyncio.Lock()  # between the look at a tag and the edit nobody else edits
     app.state.kept = {"overview": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit
     app.state.doors = doors = Doors(desk.settings, desk.owner, desk.notes, desk.controller.now_us, token)

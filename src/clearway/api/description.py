@@ -88,6 +88,8 @@ def _responses(key: str, named: bool, schemas: dict[Any, Any]) -> dict[str, Any]
     else:
         content = {JSON: {"schema": schemas[ANSWERS[key]] if key in ANSWERS else {"type": "object"}}}
     told = {str(status): {"description": "done", "content": content} for status in STATUSES.get(key, (200,))}
+    if "304" in told:
+        told["304"] = {"description": "as `If-None-Match` says"}
     changes = not key.startswith("GET ")
     for status in (*_ALWAYS, *((404,) if named else ()), *((*_WITH_BODY, *_CHANGES) if changes else ())):
         told.setdefault(str(status), _problem(status, schemas))

@@ -42,6 +42,18 @@ def traced(request: Request, specs: tuple[JobSpec, ...]) -> tuple[JobSpec, ...]:
     return tuple(replace(spec, traceparent=traceparent) for spec in specs) if traceparent else specs
 
 
+def with_key(raw: object, key: str | None) -> object:
+    """Return a body whose jobs without an `idempotency_key` of their own have one that follows from the request's."""
+    if key is None or not isinstance(raw, dict) or not isinstance(raw.get("jobs"), list):
+        return raw
+    jobs = raw["jobs"]
+    keys = [key] if len(jobs) == 1 else [f"{key}/{number}" for number in range(len(jobs))]
+    told = [
+        {"idempotency_key": one, **job} if isinstance(job, dict) else job for one, job in zip(keys, jobs, strict=True)
+    ]
+    return {**raw, "jobs": told}
+
+
 def _read_one(desk: Desk, index: int, words: object, *, to_run: bool) -> JobSpec:
     place = f"jobs[{index}]"
     if not isinstance(words, dict):

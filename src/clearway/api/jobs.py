@@ -7,12 +7,12 @@ from bisect import bisect_left, bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from fastapi import Depends, Query, Request, Response
+from fastapi import Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
 from clearway.api.desk import MyJob, TheDesk, TheJob, answer
-from clearway.api.entry import read_jobs, traced
+from clearway.api.entry import read_jobs, traced, with_key
 from clearway.api.moments import FACE
 from clearway.api.roles import guarded
 from clearway.api.rows import job_row, plain, waits_for
@@ -40,10 +40,16 @@ MOST_ROWS = 1000
 router = guarded()
 
 
+TheKey = Annotated[str | None, Header(description="The `idempotency_key` of jobs that have none: KEY, or KEY/N of N")]
+
+
 @router.post("/jobs")
-async def submit(desk: TheDesk, request: Request) -> Response:
-    """Enter jobs, all or none."""
-    raw = await read_json(request)
+async def submit(desk: TheDesk, request: Request, idempotency_key: TheKey = None) -> Response:
+    """Enter jobs, all or none.
+
+    With `Idempotency-Key` the same request, sent again, enters nothing and answers with the jobs of the first one.
+    """
+    raw = with_key(await read_json(request), idempotency_key)
     specs = traced(request, await run_in_threadpool(read_jobs, desk, raw))
     numbers: tuple[JobId, ...] = await desk.ask(Submit(specs))  # type: ignore[assignment]  # the answer to a Submit
     noted(jobs=list(numbers[:MOST_NOTED]), count=len(numbers))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Response
+from fastapi import Request, Response
 
+from clearway.api import tags
 from clearway.api.desk import TheDesk, TheNode, answer
 from clearway.api.moments import iso
 from clearway.api.roles import guarded
@@ -63,10 +64,10 @@ def _audited(told: Audited) -> dict[str, Any]:
 
 
 @router.get("/nodes")
-def nodes(desk: TheDesk) -> Response:
+def nodes(desk: TheDesk, request: Request) -> Response:
     """List nodes with what is free on each."""
     rows = sorted(list(desk.board.nodes.values()), key=lambda row: row.id)  # noqa: C414  a copy: the loop changes it
-    return answer({"nodes": [node_row(row) for row in rows]})
+    return tags.listed(request, {"nodes": [node_row(row) for row in rows]})
 
 
 def _row(desk: Desk, node: str) -> NodeRow:
@@ -79,15 +80,23 @@ def _row(desk: Desk, node: str) -> NodeRow:
 @router.get("/nodes/{node}")
 def node(desk: TheDesk, node: TheNode) -> Response:
     """Show one node."""
-    return answer(node_row(_row(desk, node)))
+    return tags.one(node_row(_row(desk, node)))
 
 
 @router.post("/nodes/{node}/drain")
-async def drain(desk: TheDesk, node: TheNode, drained: bool = True) -> Response:  # noqa: FBT001, FBT002
+async def drain(
+    desk: TheDesk,
+    node: TheNode,
+    request: Request,
+    drained: bool = True,  # noqa: FBT001, FBT002  a word of the query
+    if_match: tags.IfMatch = None,
+) -> Response:
     """Place nothing new on a node, or (`drained=false`) do so again."""
-    await desk.ask(Drain(node, drained))
+    async with request.app.state.editing:
+        tags.check(if_match, node_row(_row(desk, node)) if if_match else None)
+        await desk.ask(Drain(node, drained))
     noted(node=node, drained=drained)
-    return answer(node_row(_row(desk, node)))
+    return tags.one(node_row(_row(desk, node)))
 
 
 @router.post("/shutdown")

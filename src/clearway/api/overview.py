@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query, Request, Response
 
+from clearway.api import tags
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import FACE, iso
 from clearway.api.roles import guarded
@@ -88,9 +89,9 @@ def devices(
 ) -> Response:
     """List nodes with their devices: who holds which share, which are linked, and what is really used of them."""
     if node:
-        return answer({"nodes": _devices(desk, frozenset(node))})
+        return tags.listed(request, {"nodes": _devices(desk, frozenset(node))})
     kept: Kept[list[dict[str, Any]]] = request.app.state.kept["devices"]
-    return answer({"nodes": kept.get(desk.journal.last(), lambda: _devices(desk))})
+    return tags.listed(request, {"nodes": kept.get(desk.journal.last(), lambda: _devices(desk))})
 
 
 def _devices(desk: Desk, only: frozenset[str] | None = None) -> list[dict[str, Any]]:

@@ -7,8 +7,9 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Request, Response
 
+from clearway.api import tags
 from clearway.api.body import read_json
-from clearway.api.desk import TheDesk, answer
+from clearway.api.desk import TheDesk  # noqa: TC001  FastAPI reads the annotations while the program runs
 from clearway.api.roles import guarded
 from clearway.api.rows import amounts, plain, queue_row
 from clearway.api.who import noted
@@ -70,34 +71,39 @@ async def queue(desk: TheDesk, queue: TheQueue) -> Response:
     rows = _rows(desk, await _standings(desk))
     if queue not in rows:
         raise NotFoundError(f"there is no queue {queue!r}")
-    return answer(rows[queue])
+    return tags.one(rows[queue])
 
 
 @router.get("/queues")
-async def queues(desk: TheDesk) -> Response:
+async def queues(desk: TheDesk, request: Request) -> Response:
     """List queues with what each holds, wants and may have."""
     rows = _rows(desk, await _standings(desk))
-    return answer({"queues": list(rows.values())})
+    return tags.listed(request, {"queues": list(rows.values())})
 
 
 @router.post("/queues")
-async def set_queue(desk: TheDesk, request: Request) -> Response:
+async def set_queue(desk: TheDesk, request: Request, if_match: tags.IfMatch = None) -> Response:
     """Create a queue, or change it to just these words."""
     raw = await read_json(request)
     if not isinstance(raw, dict):
         raise InputError("body", raw, "a map of the words of a queue")
     spec = read_queue(raw)
-    await desk.ask(SetQueue(spec))
+    async with request.app.state.editing:
+        tags.check(if_match, _rows(desk, {}).get(spec.name))
+        await desk.ask(SetQueue(spec))
     noted(queue=spec.name, words=_told(raw))
-    return answer(queue_row(desk.board.queues[spec.name]))
+    return tags.one(queue_row(desk.board.queues[spec.name]))
 
 
 @router.post("/queues/{queue}")
-async def change_queue(desk: TheDesk, queue: TheQueue, request: Request) -> Response:
+async def change_queue(desk: TheDesk, queue: TheQueue, request: Request, if_match: tags.IfMatch = None) -> Response:
     """Create a queue, or change only the words that are given."""
     raw = await read_json(request)
     if not isinstance(raw, dict):
         raise InputError("body", raw, "a map of the words of a queue")
-    await desk.ask(read_queue_change(queue, raw))
+    change = read_queue_change(queue, raw)
+    async with request.app.state.editing:
+        tags.check(if_match, _rows(desk, {}).get(queue))
+        await desk.ask(change)
     noted(queue=queue, words=_told(raw))
-    return answer(_rows(desk, await _standings(desk))[queue])
+    return tags.one(_rows(desk, await _standings(desk))[queue])

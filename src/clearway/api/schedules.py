@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Request, Response
 
+from clearway.api import tags
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
@@ -67,7 +68,7 @@ async def _rows(desk: Desk) -> list[dict[str, Any]]:
 async def _one(desk: Desk, name: str) -> Response:
     for row in await _rows(desk):
         if row["name"] == name:
-            return answer(row)
+            return tags.one(row)
     raise NotFoundError(f"there is no schedule {name!r}")
 
 
@@ -94,17 +95,20 @@ async def schedule(desk: TheDesk, name: TheName) -> Response:
 
 
 @router.get("/schedules")
-async def schedules(desk: TheDesk) -> Response:
+async def schedules(desk: TheDesk, request: Request) -> Response:
     """List schedules with their next ticks and the runs that are there."""
-    return answer({"schedules": await _rows(desk)})
+    return tags.listed(request, {"schedules": await _rows(desk)})
 
 
 @router.post("/schedules")
-async def set_schedule(desk: TheDesk, request: Request) -> Response:
+async def set_schedule(desk: TheDesk, request: Request, if_match: tags.IfMatch = None) -> Response:
     """Create or change a schedule: the body is a map of its words."""
     spec = _read(desk, await read_json(request))
     await _check_mine(desk, spec.name)
-    await desk.ask(SetSchedule(spec))
+    async with request.app.state.editing:
+        if if_match is not None:
+            tags.check(if_match, next((row for row in await _rows(desk) if row["name"] == spec.name), None))
+        await desk.ask(SetSchedule(spec))
     noted(schedule=spec.name)
     return await _one(desk, spec.name)
 
