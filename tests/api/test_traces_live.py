@@ -13,8 +13,7 @@ pytest.importorskip("opentelemetry.proto", reason="needs the extra telemetry")
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from clearway.compose.launch import stop
-from tests.api.live import live
+from tests.api.live import live, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +83,8 @@ def test_a_job_is_told_its_span_and_the_collector_all(
         (new,) = client.submit([{"name": "traced", "run": 'echo "$TRACEPARENT"', "env": {"KEY": "planted-in-env"}}])
         assert client.wait(f"id:{new['id']}", 60)["state"] == "succeeded"
         told = b"".join(client.logs(f"id:{new['id']}")).decode().strip()
-        stop(home)  # what is left is sent then
+        names = {"job", "attempt", "task", "cycle"}
+        until(lambda: names <= {span.name for span in collector.spans}, "the collector was told all")
         whole, attempt, task = map(collector.named, ("job", "attempt", "task"))
         _, trace, span, flags = told.split("-")
         assert trace == GIVEN.split("-")[1] == task.trace_id.hex() == whole.trace_id.hex()

@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+
+import pytest
 
 from clearway.observe import ears
 from clearway.observe.ears import Ears
 from clearway.ports.observer import Heard
 
-if TYPE_CHECKING:
-    import pytest
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a busy machine take its time at the end."""
+    monkeypatch.setattr(ears, "END_S", 60.0)
 
 
 def turn(last: int) -> Heard:
@@ -52,7 +56,8 @@ def test_a_watcher_that_hangs_holds_nobody_up_and_loses_turns(monkeypatch: pytes
     line.begin()
     for number in range(100):
         line.hear(turn(number))
-    assert (line.waiting, line.lost) in {(10, 90), (10, 89)}  # one more is in the watcher's hands, or is not yet
+    assert line.lost in {89, 90}, "one more is in the watcher's hands, or is not yet"
+    assert line.waiting <= 10
     gate.set()
     line.close()
     assert slow.heard == list(range(len(slow.heard)))

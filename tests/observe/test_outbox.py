@@ -120,7 +120,7 @@ def test_a_place_that_fails_holds_up_no_other(hook: Hook, tmp_path: Path) -> Non
         out = Outbox(tmp_path / "notices", [ToMail(dead, ""), to(hook, tmp_path)])
         out.put(NOTICE)
         out.start()
-        until(lambda: hook.got)
+        until(lambda: out.sent)
         until(lambda: out.failed)
         out.close()
     assert len(list((tmp_path / "notices").glob("*.json"))) == 1, "the mail waits"

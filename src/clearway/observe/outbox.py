@@ -153,9 +153,9 @@ class Outbox:
                 return
             except msgspec.MsgspecError:
                 LOG.exception("the notice %s is damaged, and dropped", path.name)
-            self.sent += 1
             self._waits[key] = _Waits()
             path.unlink(missing_ok=True)
+            self.sent += 1
 
     def _put_off(self, key: str, place: Place, path: Path, error: NotSentError) -> None:
         self.failed += 1
