@@ -215,7 +215,7 @@ PEERS = {
         "calls: yes, but one that a worker has taken is lost with it",
         "no",
         2000,
-        HUEY.replace("BROKER", "").replace("MADE", 'SqliteHuey("app", filename="app.db", fsync=True)'),
+        HUEY.replace("BROKER", "").replace("MADE", 'SqliteHuey("app", filename="app.db", fsync=True, timeout=60)'),
     ),
     "dask": Peer("distributed", "no", "yes", 2000, DASK),
     "ray": Peer("ray", "no", "yes", 4000, RAY),

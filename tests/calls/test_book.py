@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clearway.calls.tidy import tidy
 from clearway.calls.wire import ChainSpec, GroupSpec, MapSpec
 from clearway.model.errors import InputError
 from clearway.store.beside import SqliteBeside
@@ -122,6 +123,21 @@ def test_what_is_given_back_late_is_not_taken_from_a_newer_hand_over(desk: Desk)
         desk.book.back(connection, 1, 1, [(before.call, before.attempt)])
     assert desk.done(after) == 1
     assert desk.state(root) == "succeeded"
+
+
+def test_calls_that_are_long_over_are_dropped_with_their_files(desk: Desk) -> None:
+    large = b"f" + b"0" * 32
+    old = desk.enter(GroupSpec([call(large), call()]))
+    desk.done(*desk.take())
+    desk.now_us = 10
+    new = desk.enter(call(), call())
+    pending = new + 1
+    given = desk.take(most=1)
+    desk.done(*given)
+    with desk.tables.writing() as connection:
+        assert tidy(connection, 5) == (["0" * 32], False)
+    assert [row.id for row in desk.rows()] == [new, pending]
+    assert old not in {row.root for row in desk.rows()}
 
 
 # --- joins ---------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from clearway.api.admission import admit, defaults_for
+from clearway.api.call_files import value_path
 from clearway.calls.pools import Pool
 from clearway.calls.service import CallService
 from clearway.calls.words import plain_words, read_rules
@@ -38,7 +39,11 @@ def call_service(desk: Desk, parts: Assembled) -> CallService:
         admit(desk, spec)
         return found
 
-    service = CallService(open_calls(desk.settings, parts.journal), parts.controller, rules, worker_job)
+    def drop(names: list[str]) -> None:
+        for name in names:
+            value_path(desk, name).unlink(missing_ok=True)
+
+    service = CallService(open_calls(desk.settings, parts.journal), parts.controller, rules, worker_job, drop)
     desk.board.on_attempt_over = service.attempt_over
     return service
 

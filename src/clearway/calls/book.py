@@ -12,7 +12,7 @@ from clearway.calls.draft import PAGE, Draft, values_of
 from clearway.calls.ends import Ends
 from clearway.calls.pools import Pool
 from clearway.calls.states import Kind, State
-from clearway.calls.wire import Enter, Given, Recipe, Told, numbered
+from clearway.calls.wire import Enter, Given, Recipe, Told, file_of, numbered
 from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _DONE = (
     .values(
         state=bindparam("b_state"), ended_us=bindparam("b_ended"), took_us=bindparam("b_took"),
         result=bindparam("b_result"), problem=bindparam("b_problem"),
-        log=bindparam("b_log"), worker=bindparam("b_worker"), value=None,
+        log=bindparam("b_log"), worker=bindparam("b_worker"), value=bindparam("b_value"),
     )
 )  # fmt: skip
 _LATER = (
@@ -312,7 +312,7 @@ class Book:
             self.pools[row.pool].pending -= row.state == State.PENDING
             self.pools[row.pool].held -= row.state == State.HELD
         told = msgspec.msgpack.encode(problem)
-        values = {"state": int(State.FAILED), "ended_us": now_us, "problem": told, "value": None}
+        values = {"state": int(State.FAILED), "ended_us": now_us, "problem": told}
         connection.execute(update(_CALL).where(alive).values(**values))
         Ends(self, connection, now_us).take([(r.id, r.parent, r.position, State.FAILED) for r in rows])
 
@@ -364,6 +364,7 @@ def _end(row: Row[Any], one: Done, now_us: int) -> dict[str, Any]:
     return {
         "b_id": row.id, "b_state": int(State.FAILED if one.problem else State.SUCCEEDED), "b_ended": now_us,
         "b_took": one.took_us, "b_result": one.value, "b_log": _log(row, one), "b_worker": row.worker,
+        "b_value": row.value if row.value is not None and file_of(row.value) else None,
         "b_problem": msgspec.msgpack.encode(one.problem) if one.problem else None,
     }  # fmt: skip
 

@@ -102,9 +102,7 @@ class Ends:
                 self._book.pools[row.pool].maps.remove(row.id)
                 self._book.pools[row.pool].left -= row.total - row.given
         ids = list(self._connection.scalars(select(_C.id).where(alive)))
-        self._connection.execute(
-            update(_CALL).where(alive).values(state=int(State.CANCELLED), ended_us=self._now_us, value=None)
-        )
+        self._connection.execute(update(_CALL).where(alive).values(state=int(State.CANCELLED), ended_us=self._now_us))
         pages = schema.page.c.node.in_(select(_C.id).where(_C.root == root))
         self._connection.execute(schema.page.delete().where(pages))
         self._book.ended += ids

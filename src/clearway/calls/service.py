@@ -22,6 +22,7 @@ from clearway.calls.leases import Leases
 from clearway.calls.polls import Polls
 from clearway.calls.seats import Seats
 from clearway.calls.states import OVER, State
+from clearway.calls.tidy import EVERY_US, KEPT_US, tidy
 from clearway.calls.wire import Entered, Hand, Report
 from clearway.model.errors import ClearwayError, ConflictError, ControllerError, InputError, NotFoundError, StoreError
 
@@ -66,8 +67,14 @@ class CallService:
         controller: Controller,
         read_rules: Callable[[Recipe], Rules],
         spec_of: Callable[[Pool, int], JobSpec],
+        drop: Callable[[list[str]], None],
     ) -> None:
-        """Use the tables; `spec_of` makes the job of a worker of a pool, with a number to tell it from others."""
+        """Use the tables.
+
+        `spec_of` makes the job of a worker of a pool, with a number to tell it from others; `drop` removes the files
+        of values that nobody can ask for any more.
+        """
+        self._drop, self._tidy_us = drop, 0
         self._tables, self._now_us = tables, controller.now_us
         self.book = Book(read_rules)
         self._polls = Polls()
@@ -162,6 +169,7 @@ class CallService:
         while self._closed is None:
             self._bell.wait(self._pause_s())
             self._bell.clear()
+            self._tidy()
             letters = [self._letters.popleft() for _ in range(len(self._letters))]
             now_us = self._now_us()
             if letters or any(moment is not None and moment <= now_us for moment in self._due()):
@@ -178,7 +186,7 @@ class CallService:
         return max(0.0, (min(moments) - self._now_us()) / 1e6) if moments else None
 
     def _due(self) -> tuple[int | None, ...]:
-        return self.book.next_due_us, self._polls.next_us, self._seats.next_us
+        return self.book.next_due_us, self._polls.next_us, self._seats.next_us, self._tidy_us
 
     def _go(self, letters: Sequence[_Letter]) -> None:
         try:
@@ -220,6 +228,21 @@ class CallService:
         self._polls.answer()
         self._leases.size(now_us)
         return answers
+
+    def _tidy(self) -> None:
+        """Now and then drop what is long over."""
+        now_us = self._now_us()
+        if now_us < self._tidy_us:
+            return
+        self._tidy_us = now_us + EVERY_US
+        try:
+            more = True
+            while more:
+                with self._tables.writing() as connection:
+                    names, more = tidy(connection, now_us - KEPT_US)
+                self._drop(names)
+        except (StoreError, OSError) as error:
+            LOG.warning("calls that are long over cannot be dropped now: %s", error)
 
     def _again(self) -> None:
         """Forget what a transaction that failed left in memory."""
