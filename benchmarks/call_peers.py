@@ -168,13 +168,14 @@ def tree():
 """
 
 DBOS = """
-from dbos import DBOS, Queue
+from dbos import DBOS
 DBOS(config={"name": "peer", "system_database_url": "sqlite:///" + folder + "/dbos.sqlite", "run_admin_server": False})
-queue = Queue("calls", worker_concurrency=2, polling_interval_sec=0.05)
 @DBOS.workflow()
 def nothing(value):
     return value
 DBOS.launch()
+DBOS.register_queue("calls", worker_concurrency=2, polling_interval_sec=0.05)
+queue = DBOS.retrieve_queue("calls")
 def call_all(n):
     sent = [queue.enqueue(nothing, i) for i in range(n)]
     assert [one.get_result() for one in sent] == list(range(n))
