@@ -167,7 +167,8 @@ class Session:
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Return the answer. A controller that does not answer is asked again: whatever is asked may be asked twice."""
-        end = time.monotonic() + (math.inf if inside_a_job() else PATIENCE_S)
+        patient = inside_a_job()  # there a controller comes back, however long it takes
+        end = time.monotonic() + (math.inf if patient else PATIENCE_S)
         for tries in count():
             try:
                 with self._asking:
@@ -177,7 +178,7 @@ class Session:
                     return answer
             except ControllerError:
                 self._line = None
-                if time.monotonic() >= end or (tries and not self._met):
+                if time.monotonic() >= end or (tries and not self._met and not patient):
                     raise
             if tries:
                 time.sleep(AGAIN_S[min(tries - 1, len(AGAIN_S) - 1)])
