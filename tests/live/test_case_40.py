@@ -73,7 +73,8 @@ def test_after_a_cancel(tree: Tree, how: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("how", [(), ("deaf",)], ids=["", "a child is deaf to SIGTERM"])
 def test_after_a_time_limit(tree: Tree, how: tuple[str, ...]) -> None:
-    first, second = tree.begin(*how, time_limit=3, checkpoint=SOON)
+    first, second = tree.begin(*how, checkpoint=SOON)
+    tree.client.set(first, {"time_limit": 1})
     tree.watch(second)
     row = _ended(tree, first, "failed")
     assert row["attempts"][0]["end"] == "timed_out"
