@@ -9,6 +9,7 @@ from clearway.testing.judge import expect, larger
 from clearway.testing.judge.because import MOST_LINES, Breach
 from clearway.testing.judge.costs import costs
 from clearway.testing.judge.exchanges import exchanges
+from clearway.testing.judge.graphs import graphs
 from clearway.testing.judge.places import asked, capacity
 from clearway.testing.judge.rules import calm, gang, numbers, once, sums, why
 from clearway.testing.judge.tries import tries
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 RULES: dict[str, Callable[[World], Iterator[str]]] = {
     "capacity": capacity, "sums": sums, "gang": gang, "once": once, "calm": calm, "why": why, "asked": asked,
     "work": work, "tries": tries, "costs": costs, "exchanges": exchanges,
+    "graphs": graphs,
 }  # fmt: skip
 """The rules that hold in every scenario, but for `same`, which needs several runs."""
 

@@ -231,6 +231,10 @@ class World:
             return moment(entry.get("ended"))
         return max((moment(self.jobs[job].get("ended")) for job in self.kin(name)), default=NEVER)
 
+    def scenario_flow(self, name: str) -> Raw:
+        """Return the words of a workflow of the scenario, empty where there is none."""
+        return next((one for one in self.scenario.get("workflows") or [] if one["name"] == name), {})
+
     def reran(self, name: str) -> bool:
         """Whether a person ran it, or its workflow, again."""
         for _, event in self.events:
