@@ -75,3 +75,11 @@ def test_tenants_hold_anew_when_the_settings_are_read_anew(client: Client) -> No
         file.write(SETTINGS.replace("[cy]", "[cy, bo]"))
     client.reload()
     assert client.submit([job(user="bo", queue="ears")])[0]["id"]
+
+
+def test_a_container_image_is_refused_where_there_are_no_containers(client: Client) -> None:
+    with pytest.raises(InputError, match="image: 'pytorch:2' is refused: none: the engine `local` runs no containers"):
+        client.submit([job(image="pytorch:2")])
+    number = client.submit([job(venv="/env", gpus=2)])[0]["id"]
+    assert client.job(f"id:{number}")["words"]["venv"] == "/env"
+    client.cancel(f"id:{number}")

@@ -79,6 +79,9 @@ def test_a_fleet_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
         ({"fleet": "/does/not/exist.yaml"}, "file", "can be read"),
         ({"policy": {"backfill": "hard"}}, "backfill", "one of none"),
         ({"policy": 7}, "policy", "text"),
+        ({"uids": ["ada"]}, "uids", "a map of users"),
+        ({"uids": {"ada": 0}}, "uids.ada", "from 1"),
+        ({"uids": {"ada": "root"}}, "uids.ada", "whole number"),
     ],
 )
 def test_a_bad_value_is_refused_with_field_value_and_rule(raw: dict[str, object], field: str, rule: str) -> None:

@@ -26,6 +26,8 @@ workdir: .
 code: copied
 env: {MODEL: tiny, SEED: 7}
 secrets: [TOKEN]
+venv: .venv
+image: pytorch:2
 queue: research
 priority: 50
 tasks: 4
@@ -116,6 +118,8 @@ def test_every_word_arrives_where_it_belongs() -> None:
             ),
         ),
         secrets=("TOKEN",),
+        venv=".venv",
+        image="pytorch:2",
         uses=("database",),
         after=("prepare",),
         time_limit_us=72 * 3600 * SECOND,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearway.api.who import Role
 from clearway.config import tenants
-from clearway.model.errors import NotAllowedError
+from clearway.model.errors import InputError, NotAllowedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,19 @@ def admit(desk: Desk, job: JobSpec) -> None:
     if desk.who.role < Role.operator and job.user != desk.who.name:  # its secrets would be that other one's
         raise NotAllowedError(f"job {job.name}: {desk.who.name!r} submits in no other's name than its own")
     tenants.check_tenant(desk.in_force.tenants, job)
+    _check_engine(desk, job)
     _check_queue(desk, job.user, job.queue, f"job {job.name}")
+
+
+def _check_engine(desk: Desk, job: JobSpec) -> None:
+    """Raise InputError for what the engine would refuse, before it waits for that."""
+    settings, place = desk.settings, f"job {job.name}"
+    if job.image and settings.engine == "local":
+        raise InputError(
+            "image", job.image, "none: the engine `local` runs no containers; `venv` takes an environment", place
+        )
+    if settings.uids and os.geteuid() == 0 and job.user not in dict(settings.uids):
+        raise InputError("user", job.user, "a user with a uid in the setting `uids`: nobody is run as root", place)
 
 
 def admit_move(desk: Desk, job: JobId, queue: str) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SAME = ("queue", "priority", "on_deadline", "preemptible", "max_retries", "retry_jitter", "max_losses")
 _TIMED = ("time_limit", "time_estimate", "start_deadline", "retry_backoff", "retry_backoff_max", "retry_window")
-_NAMED = ("workdir", "idempotency_key", "user", "tenant")  # empty where they were not said
+_NAMED = ("workdir", "idempotency_key", "user", "tenant", "venv", "image")  # empty where they were not said
 _FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -150,5 +150,5 @@ def _engine(settings: Settings, journal: SqlJournal, traces: str) -> LocalEngine
     machine = discover(home, settings.devices, given)
     return LocalEngine(
         home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices,
-        output_size=settings.output_size, lead=(journal.place, journal.term), traces=traces,
+        output_size=settings.output_size, lead=(journal.place, journal.term), uids=dict(settings.uids), traces=traces,
     )  # fmt: skip

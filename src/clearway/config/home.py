@@ -29,6 +29,7 @@ from clearway.model.errors import ControllerError
 
 MAX_SOCKET_BYTES = 100  # the system's limit is 108 on Linux and 104 elsewhere, with the final zero
 DIRECTORY_MODE = 0o700
+PASS = 0o011  # with the setting `uids` others may go through, to their own folders, and see nothing else
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 MARKS = frozenset({"clearway.yaml", "journal.db", "controller.lock", "launch.lock"})
 """A directory with one of these is a home, or somebody made it to be one."""
@@ -65,7 +66,7 @@ def make_home(home: Path) -> None:
     try:
         home.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         check_owner(home)
-        if home.stat().st_mode & OTHERS:
+        if home.stat().st_mode & OTHERS & ~PASS:
             if not _is_ours(home):
                 raise ControllerError(
                     f"{home} holds other things and is open to others: name a new directory, or an empty one"

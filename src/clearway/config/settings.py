@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MAX_DEVICES = 1024
 MEBI = 2**20
+MOST_UID = 2**32 - 2
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -58,6 +59,7 @@ class Settings(msgspec.Struct, frozen=True):
     snapshot_every: int = 100_000
     retention_us: int | None = None
     tenants: tuple[Tenant, ...] = ()
+    uids: tuple[tuple[str, int], ...] = ()
     telemetry: Telemetry | None = None
     log_format: str = "text"
     tls: tuple[Path, Path] | None = None
@@ -156,6 +158,12 @@ def _log_format(field: str, value: object) -> str:
     return v.choice(field, value, ("text", "json"))
 
 
+def _uids(field: str, value: object) -> tuple[tuple[str, int], ...]:
+    if not isinstance(value, dict):
+        raise InputError(field, value, "a map of users to uids")
+    return tuple((v.name(field, user), v.count(f"{field}.{user}", uid, 1, MOST_UID)) for user, uid in value.items())
+
+
 def _snapshot_every(field: str, value: object) -> int:
     return v.count(field, value, 1000, 10**9)
 
@@ -174,6 +182,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "queues": Setting(_queues, "list", "the queue `default`", "who shares the machine, with guarantees and limits"),
     "limits": Setting(_limits, "list", "none", "what few jobs may use at once: licences, a database"),
+    "uids": Setting(
+        _uids,
+        "map",
+        "none",
+        "with which uid each user's tasks run; a user without one runs nothing. For controllers of root's",
+    ),
     "tenants": Setting(
         read_tenants,
         "list",

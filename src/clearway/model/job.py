@@ -142,6 +142,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     index: int | None = None
     traceparent: str = ""
     secrets: tuple[str, ...] = ()
+    venv: str = ""
+    image: str = ""
     reports: bool = False
 
     @property

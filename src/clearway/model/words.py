@@ -200,6 +200,8 @@ JOB_WORDS: dict[str, Word] = {
     "code": Word(_code, "text", "live: it runs in workdir; copied: the files of workdir are taken along at submit"),
     "workdir": Word(v.text, "text", "directory in which it runs"),
     "env": Word(_env, "map", "environment variables"),
+    "venv": Word(v.name, "text", "virtual environment whose programs come first: a path, from workdir on"),
+    "image": Word(v.name, "text", "container image it runs in, on engines that have containers"),
     "secrets": Word(read_secrets, "names", "secrets that it finds in variables of their names"),
     "queue": Word(v.name, "text", "queue it waits in"),
     "priority": Word(v.priority, "number", "larger runs sooner"),
@@ -330,7 +332,7 @@ def _check_topology(topology: Topology, roles: tuple[Role, ...]) -> None:
 _SAME = (
     "name", "queue", "priority", "workdir", "code", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
-    "topology", "array", "speedup", "secrets",
+    "topology", "array", "speedup", "secrets", "venv", "image",
 )
 _TIMED = (
     "time_limit", "time_estimate", "start_deadline", "deadline", "retry_backoff", "retry_backoff_max", "retry_window",

@@ -17,12 +17,13 @@ from clearway.engines.local.health import Health
 from clearway.engines.local.inventory import unhealthy_of
 from clearway.engines.local.link import Link
 from clearway.engines.local.metrics import Metrics
+from clearway.engines.local.users import Users
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clearway.engines.local.wire import Message
     from clearway.model.actions import Action
@@ -58,9 +59,12 @@ class LocalEngine:
 
     def __init__(  # noqa: PLR0913  what it is told of this machine, part by part
         self, home: Path, node: NodeSpec, *, unhealthy: tuple[int, ...] = (), devices: tuple[str, ...] = (),
-        workdir: Path | None = None, output_size: int = 0, lead: tuple[str, int] = ("", 0), traces: str = "",
+        workdir: Path | None = None, output_size: int = 0, lead: tuple[str, int] = ("", 0),
+        uids: Mapping[str, int] | None = None, traces: str = "",
     ) -> None:  # fmt: skip
         self.home = home.absolute()
+        self._users = Users(uids)
+        self._users.open_home(self.home)
         self._said = ""
         self._stuck: list[str] = []
         self._node, self._devices = node, devices
@@ -76,6 +80,7 @@ class LocalEngine:
         self._reports: deque[Report] = deque()
         self._opened = False
         self._groups: frozenset[str] = frozenset()
+        self._can = False
         self._refused = ""
         self._quiet_told_at: float | None = None
         self._pinged_at = 0.0
@@ -105,6 +110,7 @@ class LocalEngine:
             "cpus": cpus if groups.CPU in self._groups else counted + why,
             "memory": memory if groups.MEMORY in self._groups else counted + why,
             "disk": counted,
+            "user": self._users.told(),
             "stop": certain if groups.MEMBERS in self._groups else tree + why,
         }
 
@@ -132,6 +138,9 @@ class LocalEngine:
         for action in actions:
             if action.node != self._node.name:
                 self._reports.append(TaskIsGone(action.task, error=f"this engine has no node {action.node!r}"))
+                continue
+            if isinstance(action, Launch) and (why := self._refusal(action)):
+                self._reports.append(TaskIsGone(action.task, error=why))
                 continue
             self._link.send(self._remembered(action))
 
@@ -178,12 +187,20 @@ class LocalEngine:
 
     # --- inside ----------------------------------------------------------------------------------
 
+    def _refusal(self, launch: Launch) -> str:
+        """Return why a task is not started here at all, "" where it is."""
+        if launch.spec.image:
+            return f"the engine `local` runs no containers, and the job asks for the image {launch.spec.image!r}"
+        if (self._users.enforced or launch.spec.venv) and not self._can:
+            return "the runner is of an older version, and knows no users and environments; it leaves when nothing runs"
+        return self._users.refusal(launch.spec.user)
+
     def _remembered(self, action: Action) -> Message:
         """Return the order for an action, kept until the runner has answered it: another runner is told it again."""
         match action:
             case Launch():
                 parts = (self.home, self._workdir, self._devices, self._output_size, self._traces)
-                order = orders.launch_order(action, *parts)
+                order = {**orders.launch_order(action, *parts), "as": self._users.order(action.spec.user)}
                 self._launches[action.task] = order
             case Halt():
                 order = self._halts[action.task] = orders.halt_order(action)
@@ -226,6 +243,7 @@ class LocalEngine:
 
     def _meet(self, here: Message) -> None:
         self._said, self._stuck = here["trouble"], here.get("stuck", [])
+        self._can = {"as", "venv"} <= set(here.get("can", ()))
         self._groups, self._refused = frozenset(here.get("groups", ())), here.get("refused", "")
 
     def _meet_again(self, here: Message) -> None:

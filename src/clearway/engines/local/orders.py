@@ -55,6 +55,7 @@ def launch_order(
             **kept,
             **hand_over(launch, home),
         },
+        "venv": spec.venv,
         "secrets": {
             name: [str(path) for path in places_of(home, name, spec.user, spec.tenant)] for name in spec.secrets
         },

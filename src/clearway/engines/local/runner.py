@@ -208,7 +208,7 @@ class Runner:
         keeper = self._keeper
         held = [part for part in (MEMBERS, MEMORY, CPU) if self._groups.has(part)]
         me = {"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "trouble": keeper.trouble, "stuck": keeper.stuck}
-        me |= {"groups": held, "refused": self._groups.refused}
+        me |= {"can": ["as", "venv"], "groups": held, "refused": self._groups.refused}
         self._say({**me, "live": keeper.live, "gone": [task.gone() for task in keeper.unacknowledged]})
 
     def _bye(self, message: Message) -> None:

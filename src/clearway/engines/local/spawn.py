@@ -10,13 +10,13 @@ import os
 import resource
 import signal
 
-from clearway.engines.local import groups
+from clearway.engines.local import become, groups
 from clearway.engines.local.procs import TICKET
 
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from tarfile import TarFile
-    from typing import Any, NoReturn
+    from typing import Any, BinaryIO, NoReturn
 
 SHELL = "/bin/sh"
 OPEN = b"o"
@@ -99,8 +99,8 @@ def _child(order: dict[str, Any], gate: tuple[int, ...], tell: int, settings: Se
         os.close(gate[1])
         _own_signals()
         os.setsid()
-        _prepare(order, settings)
         secrets = _secrets(order.get("secrets", {}))
+        _prepare(order, settings)
         if os.read(gate[0], 1) == OPEN:
             _become(order, secrets, settings)
     except _CannotStartError as error:
@@ -136,14 +136,41 @@ def _prepare(order: dict[str, Any], settings: Settings) -> None:
     os.dup2(_log(order["stdout"]), 1)
     os.dup2(_log(order["stderr"]), 2)
     _make_folder(order["env"]["CLEARWAY_CHECKPOINT_DIR"])
+    code = _opened(order)
     os.umask(settings.umask)
     resource.setrlimit(resource.RLIMIT_NOFILE, settings.descriptors)
-    if order.get("code"):
-        _unpack(order["code"], order["cwd"])
+    _be_somebody(order)
+    if code is not None:
+        _unpack(code, order["cwd"])
     try:
         os.chdir(order["cwd"])
     except OSError as error:
         raise _CannotStartError(f"the working directory {order['cwd']!r} cannot be entered: {error.strerror}") from None
+    if why := become.enter(order):
+        raise _CannotStartError(why)
+
+
+def _opened(order: dict[str, Any]) -> BinaryIO | None:
+    """Open the files that the job takes along, which are the runner's, and make the folder for them."""
+    if not order.get("code"):
+        return None
+    _make_folder(order["cwd"])
+    try:
+        if who := order.get("as"):
+            os.chmod(os.path.dirname(order["cwd"]), become.PASS_THROUGH)  # noqa: PTH101, PTH120
+            os.chown(order["cwd"], who["uid"], who["gid"], follow_symlinks=False)
+        return open(order["code"], "rb")  # noqa: PTH123  read by `_unpack`, in this process
+    except OSError as error:
+        raise _CannotStartError(f"its code cannot be read: {error.strerror}", error) from None
+
+
+def _be_somebody(order: dict[str, Any]) -> None:
+    try:
+        become.give(order)
+        become.change(order)
+    except OSError as error:
+        uid = order["as"]["uid"]
+        raise _CannotStartError(f"it cannot be run with uid {uid}: {error.strerror}", error) from None
 
 
 def _make_folder(path: str) -> None:
@@ -153,13 +180,12 @@ def _make_folder(path: str) -> None:
         raise _CannotStartError(f"the folder {path!r} cannot be made: {error.strerror}", error) from None
 
 
-def _unpack(code: str, folder: str) -> None:
+def _unpack(code: BinaryIO, folder: str) -> None:
     """Unpack the files that the job takes along, as its user and in its own process."""
     import tarfile  # noqa: PLC0415  the runner pays for every module, and few jobs need this one
 
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103  pathlib costs 2 MB
-        with tarfile.open(code, "r:") as tar:
+        with code, tarfile.open(fileobj=code, mode="r:") as tar:
             _extract(tar, folder)
     except (OSError, tarfile.TarError) as error:
         cause = error if isinstance(error, OSError) else None
