@@ -17,6 +17,7 @@ from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, ROLE_WORDS, check_
 from tests.model.tables import each
 
 SECOND = 1_000_000
+PLACE: dict[str, Any] = {"venv": ".venv", "image": "pytorch:2"}
 NOT_NUMBERS: list[object] = [True, "4", "many", math.nan, math.inf, -math.inf, [1], {"a": 1}]
 
 WHOLE_JOB = """
@@ -118,8 +119,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
             ),
         ),
         secrets=("TOKEN",),
-        venv=".venv",
-        image="pytorch:2",
+        **PLACE,
         uses=("database",),
         after=("prepare",),
         time_limit_us=72 * 3600 * SECOND,
