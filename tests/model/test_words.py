@@ -17,7 +17,7 @@ from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, ROLE_WORDS, check_
 from tests.model.tables import each
 
 SECOND = 1_000_000
-PLACE: dict[str, Any] = {"venv": ".venv", "image": "pytorch:2"}
+PLACE: dict[str, Any] = {"secrets": ("TOKEN",), "venv": ".venv", "image": "pytorch:2"}
 NOT_NUMBERS: list[object] = [True, "4", "many", math.nan, math.inf, -math.inf, [1], {"a": 1}]
 
 WHOLE_JOB = """
@@ -118,7 +118,6 @@ def test_every_word_arrives_where_it_belongs() -> None:
                 ),
             ),
         ),
-        secrets=("TOKEN",),
         **PLACE,
         uses=("database",),
         after=("prepare",),
