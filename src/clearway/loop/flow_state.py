@@ -123,6 +123,9 @@ class Flows:
     def _forget(self, flow: FlowId) -> None:
         self._over.pop(flow, None)
         self.inner.pop(flow, None)
-        for job in self.tracks.pop(flow).jobs:
+        track = self.tracks.pop(flow)
+        if self.names.get(track.spec.name) == flow:
+            del self.names[track.spec.name]
+        for job in track.jobs:
             self.parts.pop(job, None)
             self.again.pop(job, None)

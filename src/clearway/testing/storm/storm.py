@@ -296,7 +296,11 @@ class Storm:
     def _smear(self, what: Mishap) -> None:
         """Have the board show something else than what is so; the controller notices and repairs it."""
         board, before = self.controller.board, dict(self.controller.audited.found)[Between.BOARD]
-        node, live = next(iter(board.nodes)), [job for job in self.controller.world.jobs if job in board.jobs]
+        jobs = self.controller.world.jobs
+        node, live = (
+            next(iter(board.nodes)),
+            [job for job in jobs if jobs[job].spec.array is None and job in board.jobs],
+        )
         if what.other % 3 == 0 and live:
             job = live[what.number % len(live)]
             board.jobs[job] = replace(board.jobs[job], attempt=board.jobs[job].attempt + 1)
