@@ -114,7 +114,10 @@ def _measured(name: str) -> tuple[float, float] | None:
     """Return wall and CPU seconds of a pipeline in a new process with all that it starts, None where it cannot run."""
     python = sys.executable if name.startswith("clearway") else os.environ.get("CLEARWAY_PEERS", sys.executable)
     with tempfile.TemporaryDirectory() as folder:
-        quiet = {"PREFECT_HOME": folder, "AIRFLOW_HOME": folder, "PREFECT_LOGGING_LEVEL": "ERROR"}
+        quiet = {
+            "PREFECT_HOME": folder, "PREFECT_LOGGING_LEVEL": "ERROR", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120", "AIRFLOW_HOME": folder,
+        }  # fmt: skip
         env = {**os.environ, **quiet, "PYTHONPATH": str(Path(__file__).resolve().parents[1]), "OMP_NUM_THREADS": "1"}
         before, began = _cpu_s(), time.perf_counter()
         done = subprocess.run(
