@@ -158,7 +158,7 @@ class Access:
                 raise HttpFault(403, "forbidden", "a change comes from the page itself: the Origin is another one")
             if not hmac.compare_digest(headers.get(CSRF, b""), session.csrf.encode()):
                 raise HttpFault(403, "forbidden", "a change of a session shows X-CSRF-Token, which /session tells")
-        return session.who._replace(address=address)
+        return session.who._replace(address=address, key=session.csrf)  # each browser is counted by itself
 
 
 def _cookie(header: bytes) -> str:
