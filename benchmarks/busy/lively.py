@@ -19,15 +19,15 @@ FLEET = {
     ]
 }  # fmt: skip
 """One node: the engine of this machine has no more. Its devices are only counted."""
-TRAIN = 'for e in $(seq 1 2000); do echo "epoch $e  loss 0.$((9000 / (e + 10)))  412 samples/s"; sleep 0.4; done'
+TRAIN = 'for e in $(seq 1 20000); do echo "epoch $e  loss 0.$((9000 / (e + 10)))  412 samples/s"; sleep 0.4; done'
 STEPS = """
 name: nightly
 steps:
   - {name: fetch, run: 'echo "[3, 5, 8]" > $CLEARWAY_RESULT'}
   - {name: clean, each: fetch, run: 'cp $CLEARWAY_INPUT $CLEARWAY_RESULT'}
   - {name: features, after: [clean], run: 'sleep 1'}
-  - {name: train-small, after: [features], gpus: 1, run: 'sleep 600'}
-  - {name: train-large, after: [features], gpus: 8, run: 'sleep 600'}
+  - {name: train-small, after: [features], gpus: 1, run: 'sleep 6000'}
+  - {name: train-large, after: [features], gpus: 8, run: 'sleep 6000'}
   - {name: audit, after: [clean], when: clean.0 > 5, run: 'true'}
   - {name: compare, after: [train-small, train-large], run: 'true'}
   - {name: publish, after: [compare], run: 'true'}
@@ -66,9 +66,9 @@ def enter(client: Client) -> dict[str, int]:
             "queue": "research/vision",
             "topology": {"require": "nvlink"},
         },
-        {"name": "embed-docs", "run": "sleep 3000", "gpus": 0.5, "gpu_memory": "20GiB", "queue": "products"},
-        {"name": "serve-reranker", "run": "sleep 3000", "gpus": 0.5, "gpu_memory": "30GiB", "queue": "products"},
-        {"name": "eval-suite", "run": "sleep 3000", "gpus": 1, "queue": "products", "priority": 5},
+        {"name": "embed-docs", "run": "sleep 6000", "gpus": 0.5, "gpu_memory": "20GiB", "queue": "products"},
+        {"name": "serve-reranker", "run": "sleep 6000", "gpus": 0.5, "gpu_memory": "30GiB", "queue": "products"},
+        {"name": "eval-suite", "run": "sleep 6000", "gpus": 1, "queue": "products", "priority": 5},
         {"name": "unlucky", "run": "echo no data >&2; exit 3", "queue": "products"},
     ]
     for job in jobs:

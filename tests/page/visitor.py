@@ -17,7 +17,7 @@ ARGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-PATIENCE_MS = 30_000
+PATIENCE_MS = 120_000
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
 PAGES = ("now", "timeline", "jobs", "queues", "workflows", "policy", "waste", "submit")
 
