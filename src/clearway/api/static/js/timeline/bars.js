@@ -55,7 +55,7 @@ export class Bars {
  * `first[row]` is a row's first piece.
  */
 export class Rows {
-  constructor(labels, pieces) {
+  constructor(labels, pieces, bars) {
     this.labels = labels;
     const order = pieces.bar.map((_, at) => at).sort((a, b) => pieces.row[a] - pieces.row[b] || pieces.from[a] - pieces.from[b]);
     this.bar = Int32Array.from(order, (at) => pieces.bar[at]);
@@ -67,6 +67,10 @@ export class Rows {
       while (at < this.row.length && this.row[at] < row) at += 1;
       this.first[row] = at;
     }
+    // What each frame reads of every piece, side by side in the order in which it is read.
+    this.from = Float64Array.from(this.bar, (one) => bars.from[one]);
+    this.to = Float64Array.from(this.bar, (one) => bars.to[one]);
+    this.shade = Uint8Array.from(this.bar, (one) => bars.kind[one] * 2 + (bars.job[one] & 1));
     this.tallest = this.tall.reduce((most, one) => Math.max(most, one), 1);
   }
 }
@@ -107,7 +111,7 @@ export function byDevice(bars, wanted) {
     if (!numbered) continue;
     for (const [row, tall] of runs(numbered, tables.devices[columns.devices[at]])) add(pieces, at, row, tall, bars.from[at]);
   }
-  const rows = new Rows(labels, pieces);
+  const rows = new Rows(labels, pieces, bars);
   rows.runs = (node, devices) => (places.has(node) ? runs(places.get(node), devices) : []);
   return rows;
 }
@@ -143,7 +147,7 @@ export function byQueue(bars, wanted) {
   }
   const pieces = { bar: [], row: [], tall: [], from: [] };
   for (const [at, queue, n] of placed) add(pieces, at, starts.get(queue) + n, 1, bars.from[at]);
-  const rows = new Rows(labels, pieces);
+  const rows = new Rows(labels, pieces, bars);
   rows.runs = () => [];
   return rows;
 }

@@ -21,7 +21,7 @@ export class Painter {
     const read = (name) => style.getPropertyValue(name).trim();
     this.ink = { text: read("--ink"), quiet: read("--ink-3"), line: read("--line"), strong: read("--line-2"), panel: read("--panel"), band: read("--panel-2"), accent: read("--accent"), warn: read("--warn"), font: read("--font") };
     this.bars = KINDS.map((kind) => [read(`--bar-${kind}`), read(`--bar-${kind}-2`)]);
-    this.words = this.bars.map((pair) => pair.map(word));
+    this.words = this.bars.flatMap((pair) => pair.map(word));
     this.ground = word(this.ink.panel);
     this.onBar = KINDS.map((kind) => read(`--on-${kind}`));
   }
@@ -49,7 +49,7 @@ export class Painter {
     this.ticks = this.#ticks();
     this.#grid();
     this.#bookings(bars);
-    if (view.row < THIN) this.#thin(bars, rows);
+    if (view.row < THIN) this.#thin(rows);
     else this.#thick(bars, rows);
     this.#reservations(bars, rows);
     if (pointed >= 0) this.#point(bars, rows, pointed);
@@ -132,7 +132,7 @@ export class Painter {
   }
 
   /** Rows of a pixel or few: fill spans of a picture, later bars over earlier ones. */
-  #thin(bars, rows) {
+  #thin(rows) {
     const { view, gutter, scale } = this;
     const wide = Math.max(1, Math.round((this.width - gutter) * scale));
     const tall = Math.max(1, Math.round((this.height - AXIS) * scale));
@@ -144,24 +144,25 @@ export class Painter {
     pixels.fill(this.ground);
     const [first, last] = this.#visible(rows);
     const across = wide / (view.to - view.from);
-    const { from, to, kind, job } = bars;
+    const { from, to, shade } = rows;
     const step = view.row * scale;
     const top = view.top * scale;
     const gap = step >= 3 ? 1 : 0;
     const end = rows.first[last];
     for (let at = rows.first[Math.max(0, first - rows.tallest)]; at < end; at += 1) {
-      const bar = rows.bar[at];
-      const until = to[bar] < view.now ? to[bar] : view.now;
-      let x0 = ((from[bar] - view.from) * across) | 0;
-      let x1 = ((until - view.from) * across) | 0;
-      if (from[bar] < view.from) x0 = 0;
-      if (x1 >= wide || until > view.to) x1 = wide - 1;
-      if (x1 < 0 || x0 >= wide || until < view.from || from[bar] > view.to) continue;
+      const begun = from[at];
+      const until = to[at] < view.now ? to[at] : view.now;
+      if (until < view.from || begun > view.to) continue;
+      const x0 = begun < view.from ? 0 : Math.min(wide - 1, ((begun - view.from) * across) | 0);
+      let x1 = until > view.to ? wide - 1 : ((until - view.from) * across) | 0;
       if (x1 <= x0) x1 = x0 + 1;
       const y0 = Math.max(0, (rows.row[at] * step - top) | 0);
       const y1 = Math.min(tall, Math.max(y0 + 1, (((rows.row[at] + rows.tall[at]) * step - top) | 0) - gap));
-      const colour = words[kind[bar]][job[bar] & 1];
-      for (let y = y0; y < y1; y += 1) pixels.fill(colour, y * wide + x0, y * wide + x1);
+      const colour = words[shade[at]];
+      for (let y = y0; y < y1; y += 1) {
+        const end = y * wide + x1;
+        for (let x = y * wide + x0; x < end; x += 1) pixels[x] = colour;
+      }
     }
     this.pen.putImageData(this.sheet, Math.round(gutter * scale), Math.round(AXIS * scale));
   }
