@@ -13,7 +13,7 @@ import pytest
 
 from clearway.compose.launch import EXIT_TAKEN, answering, ensure_running, start, status, stop
 from clearway.config.home import Running, process_start, read_running, write_running
-from clearway.model.errors import ConflictError, ControllerError
+from clearway.model.errors import ConflictError, ControllerError, InputError
 from clearway.sdk.client import Client
 from clearway.sdk.launch import ensure_controller
 from tests.api.live import PATIENCE_S, end, kill_controller, live, until
@@ -248,7 +248,7 @@ def test_loopback_needs_the_token(home: Path) -> None:
         (home / "wrong").write_text("wrong\n")
         with pytest.raises(ControllerError, match="token"):
             Client.at(running.listen, home / "wrong").status()
-        with pytest.raises(ControllerError, match="token file"):
+        with pytest.raises(InputError, match="token"):
             Client.at(running.listen, home / "none")
         token = (home / "token").read_text().strip()
     assert token not in (home / "controller.log").read_text()
