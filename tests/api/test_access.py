@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 import sys
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+PATIENCE_S = 30
 TOKEN = "a-token-for-this-test"
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
 
@@ -102,6 +104,30 @@ def test_an_empty_token_opens_nothing(home: Path) -> None:
     with served(guarded(home, ""), home) as where:
         for shown in ("Authorization: Bearer ", "Authorization: Bearer", "X: y"):
             assert raw_answer(("127.0.0.1", where[1]), _get("/", "Host: 127.0.0.1", shown)).status == 401
+
+
+@pytest.mark.parametrize(
+    ("answered", "begun"),
+    [(0, b""), (0, b"GET"), (1, b"G"), (2, b"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")],
+)
+def test_whoever_does_not_end_a_head_is_cut_off_also_behind_an_answer(
+    monkeypatch: pytest.MonkeyPatch, where: tuple[str, int], answered: int, begun: bytes
+) -> None:
+    monkeypatch.setattr("clearway.api.access.HEAD_S", 0.2)
+    with socket.create_connection(("127.0.0.1", where[1]), PATIENCE_S) as peer:
+        for _ in range(answered):
+            peer.sendall(b"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            told = b""
+            while not told.endswith(b"/api/v1/health"):
+                piece = peer.recv(65536)
+                assert piece, told
+                told += piece
+        peer.sendall(begun)
+        try:
+            rest = peer.recv(65536)
+        except ConnectionResetError:
+            rest = b""
+        assert rest == b""
 
 
 BECOME = """

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 GOOD = {"name": "good", "run": ["true"]}
+HUGE = 10**30
 
 
 @pytest.fixture(autouse=True)
@@ -189,6 +190,14 @@ def test_python_is_told_of_the_limit(client: Client) -> None:
         ("nothing", 404, "GET /api/v1/nothing"),
         ("jobs/%ff%fe", 404, "no job"),
         ("../../etc/passwd", 404, "not found"),
+        ("jobs/x" + "%5B1%5D" * 600, 404, "no job"),
+        (f"calls/{HUGE}", 422, "call"),
+        (f"calls/{HUGE}/why", 422, "call"),
+        (f"calls/{HUGE}/logs", 422, "call"),
+        (f"calls/{HUGE}/failure", 422, "call"),
+        (f"calls/{HUGE}/members", 422, "call"),
+        (f"calls/1/members?first={HUGE}", 422, "first"),
+        (f"calls/1/members?most={HUGE}", 422, "most"),
     ],
 )
 def test_a_bad_query_or_path_is_told(home: Path, path: str, status: int, says: str) -> None:

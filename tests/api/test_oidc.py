@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 jwt = pytest.importorskip("jwt", reason="needs the extra oidc")
+ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec", reason="needs the extra oidc")
 rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa", reason="needs the extra oidc")
 
 from clearway.api.oidc import Issuer  # noqa: E402  behind the extra
@@ -30,15 +31,18 @@ class Provider:
     """A real issuer on loopback with a key of its own, which it can change."""
 
     def __init__(self) -> None:
-        self.fetched = 0
+        self.fetched, self.moved = 0, False
         self.renew("first")
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 provider.fetched += self.path.endswith("/keys")
-                body = provider.keys() if self.path == "/keys" else provider.about()
-                self.send_response(200)
+                body = provider.about() if self.path.startswith("/.well-known") else provider.keys()
+                away = provider.moved and self.path == "/keys"
+                self.send_response(302 if away else 200)
+                if away:
+                    self.send_header("Location", "/elsewhere")
                 self.end_headers()
                 self.wfile.write(json.dumps(body).encode())
 
@@ -128,10 +132,14 @@ def test_a_token_that_is_not_good_opens_nothing(provider: Provider, issuer: Issu
         provider.token("HS256", "x" * 64, **good),
         provider.token("none", "", **good),
         provider.token(groups=["strangers"]),
-        provider.token(groups=7 and [7]),
+        provider.token(groups=[7]),
         provider.token(**good, email=None),
         provider.token(**good)[:-4] + "AAAA",
         "a.b.c",
+        provider.token("ES256", ec.generate_private_key(ec.SECP256R1()), **good),
+        provider.token(groups=None),
+        provider.token(groups=7),
+        provider.token(groups={"ml": 1}),
     ):
         assert issuer.who(bad, "") is None, bad
 
@@ -147,6 +155,12 @@ def test_a_new_key_is_fetched_but_not_for_every_unknown_one(
     monkeypatch.setattr("clearway.api.oidc.RENEW_S", 0.0)
     assert issuer.who(token, "")
     assert provider.fetched == 2
+
+
+def test_keys_are_not_fetched_from_where_a_redirect_leads(provider: Provider, issuer: Issuer) -> None:
+    provider.moved = True
+    with pytest.raises(ControllerError, match="302"):
+        issuer.who(provider.token(groups=["ml"]), "")
 
 
 def test_an_issuer_that_cannot_be_reached_is_told(provider: Provider) -> None:

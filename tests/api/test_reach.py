@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,30 +13,10 @@ from clearway.config.settings import load_settings
 from clearway.model.errors import InputError
 from tests.api.asking import Port
 from tests.api.live import live
+from tests.certificate import make_certificate
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def _make_certificate(place: Path) -> None:
-    """Write cert.pem and key.pem for 127.0.0.1."""
-    x509 = pytest.importorskip("cryptography.x509", reason="needs the extra oidc")
-    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415  behind the extra
-    from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
-
-    key = rsa.generate_private_key(65537, 2048)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    cert = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(1))
-        .not_valid_after(now + timedelta(1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    plain = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (place / "key.pem").write_bytes(key.private_bytes(*plain))
-    (place / "cert.pem").write_bytes(cert.public_bytes(serialization.Encoding.PEM))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +48,7 @@ def test_where_a_controller_listens(tmp_path: Path, *, options: dict[str, Any], 
 
 @pytest.mark.slow
 def test_with_tls_the_port_speaks_it_and_the_socket_does_not(tmp_path: Path) -> None:
-    _make_certificate(tmp_path)
+    make_certificate(tmp_path)
     home = tmp_path / "home"
     tls = {"cert": str(tmp_path / "cert.pem"), "key": str(tmp_path / "key.pem")}
     with live(home, devices=0, listen="127.0.0.1:0", tls=tls) as client:
@@ -107,5 +85,13 @@ def test_only_the_named_proxy_is_answered_and_believed(tmp_path: Path) -> None:
         assert client.link()["url"].startswith("https://c.example/enter?code=")
         entered = port.ask("GET", client.link()["url"].removeprefix("https://c.example"), **told)
         assert "Secure" in entered.headers["set-cookie"]
+        browser = {
+            "Cookie": entered.headers["set-cookie"].partition(";")[0],
+            "Host": port.host,
+        }  # as many proxies name it
+        csrf = port.ask("GET", "/api/v1/session", **browser).body["csrf"]
+        for origin, status in {"https://c.example": 200, "https://d.example": 403, "": 403}.items():
+            change = {**browser, "Origin": origin, "X_CSRF_Token": csrf}
+            assert port.ask("POST", "/api/v1/queues", body={"name": "r"}, **change).status == status, origin
     with live(tmp_path / "other", devices=0, listen="127.0.0.1:0", behind_proxy=["192.0.2.0/24"]):
         assert Port(tmp_path / "other").ask("GET", "/api/v1/health").status == 403

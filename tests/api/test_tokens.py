@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clearway.config.home import read_running
 from clearway.model.errors import InputError, NotAllowedError, NotFoundError
 from clearway.sdk.client import Client
 from tests.api.asking import Port
 from tests.api.live import live
+from tests.api.serving import raw_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -131,6 +133,29 @@ def test_workflows_schedules_and_searches_are_their_owners_too(client: Client, p
     client.cancel_search("theirs")
 
 
+@pytest.mark.parametrize("noun", ["jobs", "flows", "schedules", "searches"])
+def test_no_secret_of_a_tenant_is_had_by_naming_it(client: Client, port: Port, tmp_path: Path, noun: str) -> None:
+    client.set_secret("DB", b"hidden", tenant="vision")
+    bob = _as(client, port, tmp_path, user="bob", role="submitter")
+    words = {"name": "a", "run": ["env"], "workdir": "/", "tenant": "vision", "secrets": ["DB"]}
+    asks: dict[str, Callable[[], object]] = {
+        "jobs": lambda: bob.submit([words]),
+        "flows": lambda: bob.run_flow({"name": "f", "steps": [words]}),
+        "schedules": lambda: bob.set_schedule({"name": "s", "cron": "* * * * *", "job": words}),
+        "searches": lambda: bob.run_search({"name": "x", "trials": 1, "space": {"x": [1]}, "job": words}),
+    }
+    with pytest.raises(NotAllowedError, match="tenant"):
+        asks[noun]()
+
+
+def test_the_body_of_a_retry_is_bounded_as_all_others_are(client: Client, home: Path) -> None:
+    flow = client.run_flow({"name": "short", "steps": [{"name": "a", "run": ["true"]}]})
+    running = read_running(home)
+    assert running is not None
+    head = f"POST /api/v1/flows/{flow['id']}/retry HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999999\r\n\r\n"
+    assert raw_answer(running.socket, head.encode()).status == 413
+
+
 def test_every_change_leaves_a_line_that_operators_can_read(client: Client, port: Port, tmp_path: Path) -> None:
     ada = _as(client, port, tmp_path, user="ada-of-the-lines", role="submitter")
     job = _job(ada, "with a line", env={"SECRET": "hidden-in-env"})
@@ -219,6 +244,15 @@ def test_a_link_hands_on_no_more_than_its_maker_may(client: Client, port: Port, 
     browser = Browser(viewer, port)
     assert browser.ask("GET", "/api/v1/session").body["role"] == "viewer"
     assert browser.ask("GET", "/api/v1/tokens").status == 403
+
+
+def test_a_session_ends_when_its_token_is_revoked(client: Client, port: Port, tmp_path: Path) -> None:
+    made = client.make_token({"user": "mallory", "role": "viewer"})
+    (tmp_path / "token").write_text(made["token"])
+    browser = Browser(Client.at(port.url, tmp_path / "token"), port)
+    assert browser.ask("GET", "/api/v1/jobs").status == 200
+    client.revoke_token(made["id"])
+    assert browser.ask("GET", "/api/v1/jobs").status == 401
 
 
 def test_every_answer_keeps_a_page_from_loading_or_running_what_is_not_its_own(port: Port) -> None:

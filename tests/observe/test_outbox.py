@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 import socket
+import ssl
 import threading
 import time
 from email import message_from_string
@@ -22,6 +23,7 @@ from clearway.observe.mail import ToMail
 from clearway.observe.noticing import Notice, OfJob
 from clearway.observe.outbox import NotSentError, Outbox
 from clearway.observe.webhook import ToWebhook
+from tests.certificate import make_certificate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -197,3 +199,18 @@ def test_a_server_without_starttls_gets_no_mail_in_clear() -> None:
     finally:
         server.stop()
     assert kept.got == []
+
+
+def test_a_server_whose_certificate_nobody_vouches_for_gets_neither_password_nor_mail(tmp_path: Path) -> None:
+    make_certificate(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    where = nowhere_yet()
+    server = MailServer(_Kept(), hostname=where[0], port=where[1], ssl_context=context)
+    server.start()
+    try:
+        said = Mail(where, "c@x.org", ("a@x.org",), tls="tls", user="c", password_file=tmp_path / "password")
+        with pytest.raises(NotSentError, match="certificate"):
+            ToMail(said, "a-password").send(NOTICE)
+    finally:
+        server.stop()

@@ -46,12 +46,14 @@ CSRF = b"x-csrf-token"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 TOKEN_BYTES = 32
 HEAD_S = 30.0
-"""Whoever has not sent the head of a first request by then is cut off."""
+"""Whoever has begun a request and not sent its head by then is cut off; so is a connection that sends none at all."""
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
 class OwnerProtocol(H11Protocol):
     """HTTP for one connection, which marks its requests as the owner's where the kernel says so."""
+
+    _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let the owner in, turn another user of the machine away before reading a byte."""
@@ -65,17 +67,28 @@ class OwnerProtocol(H11Protocol):
                 transport.abort()
                 return
             self.app_state = {**self.app_state, OWNER: True}
-        self._late = asyncio.get_running_loop().call_later(HEAD_S, self._cut_late, transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes: what begins a next request without ending its head has its time, too."""
+        super().data_received(data)
+        self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        if late := getattr(self, "_late", None):
-            late.cancel()
+        self._stop_waiting()
         super().connection_lost(exc)
 
-    def _cut_late(self, transport: asyncio.Transport) -> None:
-        if getattr(self, "cycle", None) is None:  # no request has come whole
-            transport.abort()
+    def _expect_head(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:  # a request is being answered
+            self._stop_waiting()
+        elif self._late is None and not self.transport.is_closing():
+            self._late = asyncio.get_running_loop().call_later(HEAD_S, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 class Access:
@@ -154,7 +167,7 @@ class Access:
         if scope["method"] not in READS:
             origin = headers.get(b"origin", b"").decode("latin-1")
             host = headers.get(b"host", b"").decode("latin-1")
-            if origin != f"{self._doors.scheme(scope, headers)}://{host}":
+            if not origin or origin not in {f"{self._doors.scheme(scope, headers)}://{host}", self._doors.origin}:
                 raise HttpFault(403, "forbidden", "a change comes from the page itself: the Origin is another one")
             if not hmac.compare_digest(headers.get(CSRF, b""), session.csrf.encode()):
                 raise HttpFault(403, "forbidden", "a change of a session shows X-CSRF-Token, which /session tells")

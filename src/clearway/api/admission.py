@@ -37,9 +37,20 @@ def admit(desk: Desk, job: JobSpec) -> None:
     desk.who.check_owns([(job.user, job.tenant)], f"job {job.name}")
     if desk.who.role < Role.operator and job.user != desk.who.name:  # its secrets would be that other one's
         raise NotAllowedError(f"job {job.name}: {desk.who.name!r} submits in no other's name than its own")
+    _check_own_tenant(desk, job)
     tenants.check_tenant(desk.in_force.tenants, job)
     _check_engine(desk, job)
     _check_queue(desk, job.user, job.queue, f"job {job.name}")
+
+
+def _check_own_tenant(desk: Desk, job: JobSpec) -> None:
+    """Raise NotAllowedError where a submitter without a tenant names one: its secrets and its budget are not its own.
+
+    Where the settings say who belongs to which tenant, they decide.
+    """
+    who = desk.who
+    if who.role < Role.operator and job.tenant and job.tenant != who.tenant and not desk.in_force.tenants:
+        raise NotAllowedError(f"job {job.name}: {who.name!r} belongs to no tenant, and submits for none")
 
 
 def _check_engine(desk: Desk, job: JobSpec) -> None:

@@ -29,6 +29,15 @@ async def read_json(request: Request) -> Any:  # noqa: ANN401  whatever was sent
     return await run_in_threadpool(decode, content)
 
 
+async def read_json_or(request: Request, otherwise: object) -> Any:  # noqa: ANN401  whatever was sent
+    """Return the body, read as `read_json` does; `otherwise` where none was sent."""
+    content = await read_bytes(request, request.app.state.body_limit)
+    if not content:
+        return otherwise
+    _check_type(request)
+    return await run_in_threadpool(decode, content)
+
+
 def decode(content: bytes) -> Any:  # noqa: ANN401
     """Read JSON bytes strictly."""
     try:

@@ -9,7 +9,7 @@ from fastapi import Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from clearway.api.desk import TheDesk, answer
+from clearway.api.desk import TheCall, TheDesk, answer
 from clearway.api.logs import BYTES
 from clearway.api.moments import FACE, iso_or_none
 from clearway.api.roles import guarded
@@ -44,13 +44,13 @@ def calls(
 
 
 @router.get("/calls/{call}")
-def call(desk: TheDesk, call: int) -> Response:
+def call(desk: TheDesk, call: TheCall) -> Response:
     """Show one call, chain or group."""
     return answer(call_row(desk, _row(desk, call)))
 
 
 @router.get("/calls/{call}/why")
-async def why(desk: TheDesk, call: int) -> Response:
+async def why(desk: TheDesk, call: TheCall) -> Response:
     """Tell why a call waits, runs or ended, and when it is expected to be over."""
     row = await run_in_threadpool(_row, desk, call)
     place = await asyncio.wrap_future(desk.calls.place(row))
@@ -58,7 +58,7 @@ async def why(desk: TheDesk, call: int) -> Response:
 
 
 @router.get("/calls/{call}/logs")
-def logs(desk: TheDesk, call: int, stream: Literal["stdout", "stderr"] = "stdout") -> Response:
+def logs(desk: TheDesk, call: TheCall, stream: Literal["stdout", "stderr"] = "stdout") -> Response:
     """Send what a call wrote in its last attempt that has ended."""
     row = _row(desk, call)
     if row.log is None:

@@ -10,7 +10,7 @@ from fastapi import Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_bytes
-from clearway.api.desk import TheDesk, answer
+from clearway.api.desk import LARGEST, TheCall, TheDesk, answer
 from clearway.api.roles import guarded
 from clearway.calls import read, wire
 from clearway.model.errors import InputError, NotFoundError
@@ -59,7 +59,10 @@ async def poll(desk: TheDesk, request: Request) -> Response:
 
 @router.get("/calls/{call}/members")
 async def members(
-    desk: TheDesk, call: int, first: Annotated[int, Query(ge=0)] = 0, most: Annotated[int, Query(ge=1)] = 1000
+    desk: TheDesk,
+    call: TheCall,
+    first: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    most: Annotated[int, Query(ge=1, le=LARGEST)] = 1000,
 ) -> Response:
     """Return the results of a group's members from a position on."""
 
@@ -71,7 +74,7 @@ async def members(
 
 
 @router.get("/calls/{call}/failure")
-async def failure(desk: TheDesk, call: int) -> Response:
+async def failure(desk: TheDesk, call: TheCall) -> Response:
     """Return the call whose failure is that of this one."""
 
     def found() -> wire.Over | None:
@@ -92,7 +95,7 @@ async def end_actor(desk: TheDesk, key: str) -> Response:
 
 
 @router.post("/calls/{call}/cancel")
-async def cancel(desk: TheDesk, call: int) -> Response:
+async def cancel(desk: TheDesk, call: TheCall) -> Response:
     """Cancel a call, or a chain or group with all that is part of it."""
     await asyncio.wrap_future(desk.calls.cancel(call))
     return answer({"id": call})

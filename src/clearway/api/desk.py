@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 import msgspec
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Path, Request, Response
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 
@@ -23,7 +23,7 @@ from clearway.observe.timeline import records_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
+    from pathlib import Path as FilePath
 
     from fastapi.dependencies.models import Dependant
 
@@ -59,7 +59,7 @@ class Desk:
 
     controller: Controller
     journal: Journal
-    log_path: Callable[[TaskRef, str], Path]
+    log_path: Callable[[TaskRef, str], FilePath]
     settings: Settings
     owner: str
     about: dict[str, Any]
@@ -108,6 +108,15 @@ class Desk:
 
     def job_id(self, ref: str) -> JobId:
         """Return the job that a reference means: `id:N`, `name:NAME`, a number, or a name. NotFoundError: none."""
+        found = self._known(ref)
+        if found is None and (indexed := _INDEXED.fullmatch(ref)):
+            return self._indexed(indexed[1], int(indexed[2]))
+        if found is None:
+            raise _no_job(ref)
+        return found
+
+    def _known(self, ref: str) -> JobId | None:
+        """Return the job of a number or a name, None where there is none of this name at hand."""
         kind, colon, rest = ref.partition(":")
         if colon and kind == "id" and _is_number(rest):
             return JobId(int(rest))
@@ -115,12 +124,8 @@ class Desk:
             return JobId(int(ref))
         name = rest if colon and kind == "name" else ref
         found = self.board.named(name)
-        if found is None and (indexed := _INDEXED.fullmatch(ref)):
-            return self._indexed(indexed[1], int(indexed[2]))
         if found is None and _is_number(ref):
             return JobId(int(ref))  # perhaps one that only the journal knows
-        if found is None:
-            raise NotFoundError(f"there is no job {name!r} among those at hand; older ones are found by their number")
         return found
 
     def row(self, job: JobId) -> JobRow:
@@ -137,7 +142,9 @@ class Desk:
 
     def _indexed(self, ref: str, index: int) -> JobId:
         """Return the job of an array that has an index. NotFoundError: it is no array, or has no such index."""
-        array = self.job_id(ref)
+        array = self._known(ref)
+        if array is None:
+            raise _no_job(ref)
         progress = self.row(array).progress
         position = None if progress is None else progress.array.position(index)
         if progress is None or position is None:
@@ -160,7 +167,14 @@ class Desk:
         return self.board.node_names.get(node, f"node {node}")  # type: ignore[call-overload,no-any-return]
 
 
+LARGEST = 2**63 - 1
+"""The largest number that files, databases and JSON know."""
 _INDEXED = re.compile(r"(.+)\[([0-9]{1,7})\]")
+
+
+def _no_job(ref: str) -> NotFoundError:
+    name = ref.removeprefix("name:")
+    return NotFoundError(f"there is no job {name!r} among those at hand; older ones are found by their number")
 
 
 def answer(content: object, status: int = 200) -> Response:
@@ -209,3 +223,4 @@ async def _my_job(request: Request, job: Annotated[JobId, Depends(_job)]) -> Job
 TheJob = Annotated[JobId, Depends(_job)]
 MyJob = Annotated[JobId, Depends(_my_job)]
 TheNode = Annotated[str, Depends(_node)]
+TheCall = Annotated[int, Path(ge=0, le=LARGEST)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 
@@ -41,6 +42,11 @@ def _issuer(said: Oidc | None) -> Issuer | None:
     return Issuer(said)
 
 
+def _plain(address: str) -> str:
+    """Return an IPv4 address as such, also where it came to a port that speaks both."""
+    return address.removeprefix("::ffff:") if "." in address else address
+
+
 class Doors:
     """All ways in. `token` is that of the owner's file; an empty one opens nothing."""
 
@@ -55,6 +61,8 @@ class Doors:
         self.only_loopback = (settings.listen is None or settings.listen[0] in LOOPBACK) and not settings.behind_proxy
         self._proxies = [ipaddress.ip_network(one) for one in settings.behind_proxy]
         self._issuer = _issuer(settings.oidc)
+        public = urlsplit(settings.public_url)
+        self.origin = f"{public.scheme}://{public.netloc}" if settings.public_url else ""
         self._scheme = "https" if settings.tls else "http"
 
     def owner(self, via: str, address: str) -> Who:
@@ -76,7 +84,7 @@ class Doors:
 
     def address(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str:
         """Return from where somebody asks: what the proxy says. NotAllowedError: it did not come through the proxy."""
-        peer = str((scope.get("client") or ("",))[0])
+        peer = _plain(str((scope.get("client") or ("",))[0]))
         if not self._proxies:
             return peer
         if not any(ipaddress.ip_address(peer) in network for network in self._proxies):

@@ -93,6 +93,7 @@ async def revoke(desk: TheDesk, doors: TheDoors, request: Request) -> Response:
     """Have a token open nothing any more."""
     del desk
     gone = await run_in_threadpool(doors.tokens.revoke, str(request.path_params["token"]))
+    doors.sessions.end_of(gone.id)
     noted(token=gone.id, user=gone.user)
     return answer(token_row(gone))
 

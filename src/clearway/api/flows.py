@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Response
 from msgspec.structs import replace
 
 from clearway.api.admission import admit, defaults_for
-from clearway.api.body import read_json
+from clearway.api.body import read_json, read_json_or
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
 from clearway.api.roles import guarded
@@ -146,7 +146,7 @@ async def retry(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     The body may be `{"from": [steps that run anew with all behind them], "skip": [steps], "set": {step: {word: ..}}}`.
     """
     view = await _mine(desk, ref)
-    given = read_words("body", await read_json(request) if await request.body() else {}, _RETRY_WORDS)
+    given = read_words("body", await read_json_or(request, {}), _RETRY_WORDS)
     spec = _said_otherwise(desk, view, given["set"]) if "set" in given else None
     await desk.ask(RerunFlow(view.id, spec, desk.login, given.get("from", ()), given.get("skip", ())))
     return answer(_row(await _find(desk, f"id:{view.id}")))

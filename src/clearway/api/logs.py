@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from clearway.api.desk import TheDesk, TheJob, answer
+from clearway.api.desk import LARGEST, TheDesk, TheJob, answer
 from clearway.api.jobs import until_over
 from clearway.api.ranges import wanted_part
 from clearway.api.roles import guarded
@@ -56,7 +56,7 @@ def _wanted(
     task: Annotated[int, Query(ge=0)] = 0,
     attempt: Annotated[int | None, Query(ge=1)] = None,
     stream: Literal["stdout", "stderr"] = "stdout",
-    offset: Annotated[int, Query(ge=0)] = 0,
+    offset: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
 ) -> Wanted:
     return Wanted(task, attempt, stream, offset)
 

@@ -20,12 +20,22 @@ from clearway.model.errors import ControllerError
 if TYPE_CHECKING:
     from clearway.config.access_words import Oidc
 
-ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384"]
-"""Only signatures by keys of which the issuer alone has the secret half."""
+ALGORITHMS = {"RSA": ["RS256", "RS384", "RS512", "PS256"], "EC": ["ES256", "ES384"]}
+"""By the kind of key. Only signatures by keys of which the issuer alone has the secret half."""
 LEEWAY_S = 30
 RENEW_S = 60.0
 FETCH_S = 10.0
 MOST_BYTES = 2**20
+
+
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: keys come from the very addresses that are looked at."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Go nowhere else."""
+
+
+_OPENER = urllib.request.build_opener(_Stays)
 
 
 class Issuer:
@@ -43,8 +53,9 @@ class Issuer:
             key = self._key(str(jwt.get_unverified_header(token).get("kid", "")))
             if key is None:
                 return None
+            algorithms = ALGORITHMS.get(key.key_type or "", [])
             claims: dict[str, Any] = jwt.decode(
-                token, key.key, ALGORITHMS, audience=self._said.audience, issuer=self._said.issuer, leeway=LEEWAY_S,
+                token, key.key, algorithms, audience=self._said.audience, issuer=self._said.issuer, leeway=LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"]},
             )  # fmt: skip
         except jwt.PyJWTError:
@@ -53,8 +64,8 @@ class Issuer:
 
     def _of(self, claims: dict[str, Any], address: str) -> Who | None:
         said, name = self._said, claims.get(self._said.user)
-        held = claims.get(said.role, ()) if said.role else ()
-        values = {held} if isinstance(held, str) else {one for one in held if isinstance(one, str)}
+        held = claims.get(said.role) if said.role else None
+        values = {one for one in (held if isinstance(held, list) else [held]) if isinstance(one, str)}
         roles = [Role[role] for value, role in said.roles if value in values]
         if said.other:
             roles.append(Role[said.other])
@@ -86,5 +97,5 @@ class Issuer:
 def _json(url: str) -> Any:  # noqa: ANN401  whatever the issuer says
     if not url.startswith(("https://", "http://127.0.0.1:", "http://localhost:", "http://[::1]:")):
         raise ControllerError(f"{url}: keys come by https")
-    with urllib.request.urlopen(url, timeout=FETCH_S) as answer:  # noqa: S310  its scheme is looked at above
+    with _OPENER.open(url, timeout=FETCH_S) as answer:
         return json.loads(answer.read(MOST_BYTES))

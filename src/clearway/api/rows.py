@@ -146,7 +146,7 @@ def _slice(row: NodeRow, number: int, device: int, profile: str) -> dict[str, An
 
 
 def queue_row(row: QueueRow) -> dict[str, Any]:
-    """Return a queue with its words and what it holds."""
+    """Return a queue with its words and what it holds; without the `env` of its defaults, which may hold secrets."""
     spec = row.spec
     return {
         "name": spec.name,
@@ -158,7 +158,7 @@ def queue_row(row: QueueRow) -> dict[str, Any]:
         "borrow": spec.borrow,
         "lend": spec.lend,
         "order": list(spec.order),
-        "defaults": json.loads(spec.defaults),
+        "defaults": {word: value for word, value in json.loads(spec.defaults).items() if word != "env"},
         "pending": row.pending,
         "running": row.running,
         "use": amounts(row.use),

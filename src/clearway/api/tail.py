@@ -33,6 +33,8 @@ def next_data(path: Path, start: int) -> tuple[int, int]:
     """Return from where to where there is data at or behind an offset: a log that was cut has a hole between."""
     try:
         with path.open("rb") as file:
+            if start >= os.fstat(file.fileno()).st_size:  # also what no file system could seek
+                return start, start
             first = os.lseek(file.fileno(), start, os.SEEK_DATA)
             return first, os.lseek(file.fileno(), first, os.SEEK_HOLE)
     except FileNotFoundError:
@@ -46,6 +48,8 @@ def next_data(path: Path, start: int) -> tuple[int, int]:
 def read_data(path: Path, start: int, most: int = PIECE_BYTES) -> tuple[int, bytes]:
     """Return the next up to `most` bytes of data at or behind an offset, and the offset at which they stand."""
     first, end = next_data(path, start)
+    if end <= first:
+        return first, b""
     return first, read_piece(path, first, min(most, end - first))
 
 

@@ -54,7 +54,9 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
     def who(self, address: str) -> Who:
         """Return who shows it."""
         scopes = frozenset(self.scopes)
-        return Who(self.user, Role[self.role], self.tenant, f"token {self.id}", self.id, scopes, address)
+        return Who(
+            self.user, Role[self.role], self.tenant, f"token {self.id}", self.id, scopes, address, self.expires_us
+        )
 
 
 class Tokens:

@@ -35,6 +35,8 @@ class Who(NamedTuple):
     key: str = ""
     scopes: frozenset[str] = frozenset()
     address: str = ""
+    until_us: int | None = None
+    """When this way in ends: what is handed on (a link, a session) ends then at the latest."""
 
     def owns(self, user: str, tenant: str) -> bool:
         """Whether somebody's work is in its hands: everybody's for operators, else its tenant's, else its own."""

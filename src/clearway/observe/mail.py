@@ -37,13 +37,14 @@ class ToMail:
         """Send one. NotSentError: the server did not take it for everybody."""
         said, (host, port) = self._said, self._said.server
         try:
-            secure = said.tls == "tls"
-            server = (
-                smtplib.SMTP_SSL(host, port, timeout=SEND_S) if secure else smtplib.SMTP(host, port, timeout=SEND_S)
-            )
-            with server:
+            checked = ssl.create_default_context()  # smtplib's own looks at no certificate
+            with (
+                smtplib.SMTP_SSL(host, port, timeout=SEND_S, context=checked)
+                if said.tls == "tls"
+                else smtplib.SMTP(host, port, timeout=SEND_S)
+            ) as server:
                 if said.tls == "starttls":
-                    server.starttls(context=ssl.create_default_context())
+                    server.starttls(context=checked)
                 if said.user:
                     server.login(said.user, self._password)
                 refused = server.send_message(self._message(notice), said.sender, list(said.recipients))
