@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from enum import Enum
 from typing import Any, NewType, Union, get_args, get_origin
@@ -31,8 +32,13 @@ def shape(kind: Any) -> st.SearchStrategy[Any]:
         return _tuples(get_args(kind))
     if issubclass(kind, Enum):
         return st.sampled_from(kind)
-    fields = {f.name: shape(f.type) for f in msgspec.structs.fields(kind)}
-    return st.builds(kind, **fields)
+    return _structs(kind)
+
+
+@functools.cache
+def _structs(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for a struct, made when it is first drawn from: a workflow may have workflows inside."""
+    return st.deferred(lambda: st.builds(kind, **{f.name: shape(f.type) for f in msgspec.structs.fields(kind)}))
 
 
 def _tuples(kinds: tuple[Any, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
