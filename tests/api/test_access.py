@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import socket
 import stat
@@ -16,6 +18,7 @@ from clearway.api.server import unix_socket
 from clearway.config.settings import Settings
 from clearway.model.errors import ControllerError
 from clearway.store import MemoryJournal
+from tests.api.live import until
 from tests.api.serving import raw_answer, served
 
 if TYPE_CHECKING:
@@ -128,6 +131,32 @@ def test_whoever_does_not_end_a_head_is_cut_off_also_behind_an_answer(
         except ConnectionResetError:
             rest = b""
         assert rest == b""
+
+
+def test_however_many_come_by_the_port_the_owner_gets_in(
+    monkeypatch: pytest.MonkeyPatch, where: tuple[str, int]
+) -> None:
+    monkeypatch.setattr("clearway.api.access.most_at_ports", lambda: 3)
+    with contextlib.ExitStack() as held:
+        peers = [held.enter_context(socket.create_connection(("127.0.0.1", where[1]), PATIENCE_S)) for _ in range(9)]
+        for peer in peers[3:]:
+            assert _turned_away(peer)
+        assert raw_answer(where[0], _get("/api/v1/jobs", "Host: x")).status == 200
+    until(lambda: _gets_in(where[1]), "there is room again")
+
+
+def _turned_away(peer: socket.socket) -> bool:
+    try:
+        return peer.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def _gets_in(port: int) -> bool:
+    try:
+        return raw_answer(("127.0.0.1", port), _get("/api/v1/health", "Host: 127.0.0.1")).status == 200
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 BECOME = """

@@ -19,14 +19,17 @@ import os
 import secrets
 import socket
 import struct
+import time
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from clearway.api.events import TRANSPORT
+from clearway.api.limits import most_at_ports
 from clearway.api.problems import HttpFault, problem, problem_of
 from clearway.api.roles import OPEN
+from clearway.api.scarce import SAY_AGAIN_S
 from clearway.api.who import NOTES, WHO, Who
 from clearway.model.errors import ClearwayError, ControllerError
 
@@ -67,6 +70,10 @@ class OwnerProtocol(H11Protocol):
                 transport.abort()
                 return
             self.app_state = {**self.app_state, OWNER: True}
+        elif len(self.connections) > most_at_ports():
+            _say_full()
+            transport.abort()
+            return
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
@@ -172,6 +179,16 @@ class Access:
             if not hmac.compare_digest(headers.get(CSRF, b""), session.csrf.encode()):
                 raise HttpFault(403, "forbidden", "a change of a session shows X-CSRF-Token, which /session tells")
         return session.who._replace(address=address, key=session.csrf)  # each browser is counted by itself
+
+
+_said_full_s = float("-inf")
+
+
+def _say_full() -> None:
+    global _said_full_s  # noqa: PLW0603  of the process, as its descriptors are
+    if time.monotonic() - _said_full_s > SAY_AGAIN_S:
+        _said_full_s = time.monotonic()
+        LOG.warning("%d are connected: whoever comes by a port is turned away until there are fewer", most_at_ports())
 
 
 def _cookie(header: bytes) -> str:

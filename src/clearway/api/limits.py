@@ -1,12 +1,22 @@
-"""How often somebody may ask: a bucket of requests each, which fills again with time."""
+"""How often somebody may ask: a bucket of requests each, which fills again with time. And how many may be connected."""
 
 from __future__ import annotations
 
+import resource
 import time
 
 MOST_BUCKETS = 10_000
 BURST_S = 2
 """A bucket holds what comes in so many seconds."""
+
+RESERVED = 200
+"""So many descriptors are left for files, tasks and the owner's socket, however many connect to the ports."""
+
+
+def most_at_ports() -> int:
+    """Return how many connections there may be before those to ports are turned away."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(descriptors // 4, descriptors - RESERVED)
 
 
 class Limits:
