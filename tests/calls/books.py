@@ -15,6 +15,7 @@ from clearway.calls.words import plain_words, read_rules
 if TYPE_CHECKING:
     from clearway.calls.tables import Tables
     from clearway.calls.wire import Given, Spec
+    from clearway.model.fleet import QueueSpec
 
 OWN = {"user": "ann", "workdir": "/"}
 
@@ -25,7 +26,8 @@ class Desk:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         prepare(self.tables)
-        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN))
+        self.queues: dict[str, QueueSpec] = {}
+        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN), self.queues.get)
         self.now_us = 0
         self._keys = 0
         with self.tables.writing() as connection:

@@ -62,6 +62,7 @@ borrow: true
 lend: false
 order: fifo
 limit_per_user: {gpus: 2}
+call_rate: 60/m
 defaults: {max_retries: 3, time_limit: 72h}
 """
 POLICY = """
@@ -187,6 +188,7 @@ def test_every_word_of_a_queue_arrives_where_it_belongs() -> None:
         lend=False,
         order=("fifo",),
         limit_per_user=(("gpus", 2000),),
+        call_rate=(60, 60_000_000),
         defaults=b'{"max_retries": 3, "time_limit": "72h"}',
     )
     assert set(QUEUE_WORDS) == set(words_of(QUEUE))
@@ -205,6 +207,9 @@ def test_defaults_read_back_as_words_of_a_job() -> None:
 
 
 BAD_QUEUES: list[tuple[str, object]] = [
+    *each(
+        ["call_rate"], 5, "", "0/s", "5", "5/w", "-1/s", "1.5/s", "1000001/s", "9" * 50 + "/s", "5/s\n", [], {"s": 5}
+    ),
     *each(("guarantee", "limit", "limit_per_user"), 5, [], {"gpus": -1}, {"gpus": "8"}),
     *each(("guarantee", "limit"), {"memory": "1 Gi"}, {"npu": 0.5}, {5: 1, "gpus": 1}),
     *each(["limit"], {"gpus": math.nan}, {"gpus": True}, {"resources": 5}, {"resources": {"npu": -1}}),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -119,6 +121,25 @@ def test_calls_outlive_the_controller(home: Path, tmp_path: Path) -> None:
     assert handle.get(PATIENCE_S) == "seen"
     assert more.get(PATIENCE_S) == list(range(1, 51))
     assert handle.row["attempt"] == 1
+
+
+def test_the_rate_of_a_queue_holds_over_workers_and_a_restart(client: Client, home: Path) -> None:
+    client.set_queue({"name": "rated", "call_rate": "5/s"})
+    handles = [used.add.options(queue="rated", env={"OF": str(n % 2)}).remote(n) for n in range(10)]
+    assert handles[0].get(PATIENCE_S) == 1
+    kill_controller(home)
+    assert [handle.get(PATIENCE_S) for handle in handles] == list(range(1, 11))
+    started = sorted(datetime.fromisoformat(handle.row["started"]) for handle in handles)
+    assert min(later - before for before, later in pairwise(started)) >= timedelta(seconds=0.2)
+
+
+def test_why_tells_of_a_rate_and_another_one_holds_at_once(client: Client) -> None:
+    client.set_queue({"name": "rare", "call_rate": "1/h"})
+    first, second = (used.add.options(queue="rare").remote(n) for n in range(2))
+    assert first.get(PATIENCE_S) == 1
+    assert "queue 'rare' hands over 1/h at most, the next at" in second.why()["text"]
+    client.set_queue({"name": "rare"})
+    assert second.get(PATIENCE_S) == 2
 
 
 def test_a_function_of_the_program_itself_goes_along() -> None:

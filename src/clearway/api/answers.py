@@ -114,6 +114,7 @@ class Queue(msgspec.Struct):
     lend: bool
     order: list[str]
     defaults: Words
+    call_rate: str | None
     pending: int
     running: int
     use: dict[str, float]

@@ -18,10 +18,12 @@ from clearway.api.tail import read_data
 from clearway.calls import read
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
+from clearway.model.values import rate_text
 from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
+    from clearway.calls.rates import Bound
     from clearway.calls.read import CallRow
     from clearway.calls.service import Place
 
@@ -130,14 +132,26 @@ def _text(row: CallRow, place: Place, reasons: str) -> str:
         return f"it is in the hand of the worker that is job {row.job}, attempt {row.attempt}"
     if row.due_us is not None:
         return f"it failed {row.failures} times, and is tried again at {FACE.moment(row.due_us)}"
-    before = f"{place.before} calls like it are before it"
+    before = f"{place.before} calls like it are before it{_rate(place.bound)}"
     if place.workers:
         return f"{before}; {place.workers} workers work on them"
     return f"{before}; a worker waits for a place: {reasons}" if reasons else f"{before}; a worker is being started"
+
+
+def _rate(bound: Bound | None) -> str:
+    if bound is None:
+        return ""
+    most = rate_text((bound.calls, bound.period_us))
+    return f"; queue {bound.queue!r} hands over {most} at most, the next at {FACE.moment(bound.next_us)}"
 
 
 def _expected_us(row: CallRow, place: Place, now_us: int) -> int | None:
     if row.ended_us is not None or not place.workers:
         return None
     left = max(row.total - row.over, 1) if row.kind != "call" else 1
-    return now_us + (place.before + left) * place.mean_us // place.workers
+    steady_us = (place.before + left) * place.mean_us // place.workers
+    bound = place.bound
+    if bound is None:
+        return now_us + steady_us
+    slow_us = max(0, bound.next_us - now_us) + (place.before + left - 1) * bound.period_us // bound.calls
+    return now_us + max(steady_us, slow_us + place.mean_us)

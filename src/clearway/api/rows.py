@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.api.moments import FACE, iso, iso_or_none
 from clearway.model.fleet import PLENTY
 from clearway.model.states import State, shown
-from clearway.model.values import MILLI, SECOND_US
+from clearway.model.values import MILLI, SECOND_US, rate_text
 from clearway.observe.words import needs, sentence
 
 if TYPE_CHECKING:
@@ -159,6 +159,7 @@ def queue_row(row: QueueRow) -> dict[str, Any]:
         "lend": spec.lend,
         "order": list(spec.order),
         "defaults": {word: value for word, value in json.loads(spec.defaults).items() if word != "env"},
+        "call_rate": rate_text(spec.call_rate) or None,
         "pending": row.pending,
         "running": row.running,
         "use": amounts(row.use),

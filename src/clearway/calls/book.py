@@ -11,6 +11,7 @@ from clearway.calls import schema
 from clearway.calls.draft import PAGE, Draft, values_of
 from clearway.calls.ends import Ends
 from clearway.calls.pools import Pool
+from clearway.calls.rates import Rates
 from clearway.calls.states import Kind, State
 from clearway.calls.wire import Enter, Given, Recipe, Told, file_of, numbered
 from clearway.model.errors import InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from clearway.calls.pools import Job
     from clearway.calls.wire import Done, Problem
     from clearway.calls.words import Rules
+    from clearway.model.fleet import QueueSpec
 
 _CALL = schema.call
 _C = schema.call.c
@@ -49,9 +51,9 @@ _AT_ONCE = 500
 class Book:
     """Nodes, recipes and pools. What it keeps in memory follows from the tables: `reload` reads it anew."""
 
-    def __init__(self, read_rules: Callable[[Recipe], Rules]) -> None:
-        """Use `read_rules` to read the options of a task."""
-        self._read_rules = read_rules
+    def __init__(self, read_rules: Callable[[Recipe], Rules], queue_of: Callable[[str], QueueSpec | None]) -> None:
+        """Use `read_rules` to read the options of a task; `queue_of` tells the words of a queue as they are now."""
+        self._read_rules, self.rates = read_rules, Rates(queue_of)
         self.pools: dict[int, Pool] = {}
         self._by_words: dict[tuple[str, str | None], int] = {}
         self._recipes: dict[int, Recipe] = {}
@@ -75,6 +77,7 @@ class Book:
             self._recipes[row.id] = msgspec.json.decode(row.said, type=Recipe)
         self._next = (connection.scalar(select(func.max(_C.id))) or 0) + 1
         self._count(connection)
+        self.rates.reload(connection)
         self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(_C.state == int(State.LATER)))
         self.ended = []
 
@@ -170,7 +173,11 @@ class Book:
     # --- handing over --------------------------------------------------------------------------
 
     def take(self, connection: Connection, pool: Pool, job: int, attempt: int, most: int, now_us: int) -> list[Given]:
-        """Hand up to `most` calls of a pool to a worker, the oldest first."""
+        """Hand up to `most` calls of a pool to a worker, the oldest first, and as its rate allows."""
+        bounds = self.rates.bounds(pool, now_us)
+        most = self.rates.allowed(bounds, most, now_us)
+        if not most:
+            return []
         if pool.pending < most and pool.left:
             self._unfold(connection, pool, now_us)
         if not pool.pending:
@@ -186,6 +193,7 @@ class Book:
         )
         pool.pending -= len(rows)
         pool.held += len(rows)
+        self.rates.took(connection, bounds, len(rows), now_us)
         inputs = self._inputs(connection, rows)
         return [Given(r.id, r.attempt + 1, r.recipe, r.value, *inputs.get(r.input, (None, 0))) for r in rows]
 

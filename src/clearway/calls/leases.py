@@ -156,7 +156,7 @@ class Leases:
         for pool in self._book.pools.values():
             if pool.backlog and now_us < pool.not_before_us:
                 self.next_us = min(self.next_us or pool.not_before_us, pool.not_before_us)
-            for _ in range(pool.more(now_us)):
+            for _ in range(self._more(pool, now_us)):
                 self._ask(pool)
             if pool.over and pool.backlog:
                 self._put(partial(self._too_late, pool=pool.id))
@@ -164,6 +164,15 @@ class Leases:
                 self._give_up(pool)
         if any(job.idle_since_us is not None for pool in self._book.pools.values() for job in pool.jobs.values()):
             self._let_go(now_us)
+
+    def _more(self, pool: Pool, now_us: int) -> int:
+        if not pool.backlog:
+            return 0
+        far_us = self._book.rates.far(pool, now_us)
+        if far_us is not None and pool.actor is None:
+            self.next_us = min(self.next_us or far_us, far_us, now_us + LOOK_US)
+            return 0
+        return pool.more(now_us, self._book.rates.fed(pool, now_us))
 
     def _give_up(self, pool: Pool) -> None:
         """Cancel leases that have no place yet and are not needed any more."""
@@ -217,12 +226,15 @@ class Leases:
         for pool in self._book.pools.values():
             for job in pool.jobs.values():
                 since_us = job.idle_since_us
-                if since_us is None or pool.backlog or job.leaving or pool.detached:
+                if since_us is None or job.leaving or pool.detached or self._soon(pool, now_us):
                     continue
                 if now_us - since_us >= (ACTOR_IDLE_US if pool.actor is not None else patience_us):
                     job.leaving = True
                     self._put(_nothing)
                 self.next_us = min(self.next_us or now_us + LOOK_US, max(now_us, self._looked_us) + LOOK_US)
+
+    def _soon(self, pool: Pool, now_us: int) -> bool:
+        return pool.backlog > 0 and self._book.rates.far(pool, now_us) is None
 
     @staticmethod
     def _write(connection: Connection, job: int, pool: int) -> None:

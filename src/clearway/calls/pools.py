@@ -81,8 +81,8 @@ class Pool:
         even = -(-self.backlog // max(self.started, 1))
         return max(1, min(room, worth, even, MOST_IN_HAND))
 
-    def more(self, now_us: int) -> int:
-        """How many workers are to be asked for now."""
+    def more(self, now_us: int, fed: int = MOST_WORKERS) -> int:
+        """How many workers are to be asked for now, where its rate keeps `fed` at work."""
         there = len(self.jobs) + self.asked
         if now_us < self.not_before_us:
             return 0
@@ -90,5 +90,5 @@ class Pool:
             return int(self.backlog > 0 and not there and not self.over)
         waiting = there - self.started
         work_us = (self.backlog + self.held) * self.mean_us
-        wanted = min(MOST_WORKERS, self.backlog + self.held, max(1, -(-work_us // WORTH_US)))
+        wanted = min(MOST_WORKERS, fed, self.backlog + self.held, max(1, -(-work_us // WORTH_US)))
         return max(0, min(wanted - there, MOST_WAITING - waiting)) if self.backlog else 0

@@ -73,6 +73,7 @@ class Seats:
 
     def serve(self, connection: Connection, now_us: int) -> None:
         """Hand calls to those who wait, in turn."""
+        self._book.rates.next_us = None
         for number, seat in list(self._seats.items()):
             pool, lease = self._book.pools[seat.pool], self._leases.job(number)
             if lease is None:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, select
@@ -32,11 +33,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from clearway.calls.pools import Pool
+    from clearway.calls.rates import Bound
     from clearway.calls.read import CallRow
     from clearway.calls.tables import Tables
     from clearway.calls.wire import Enter, Poll, Polled, Recipe, Turn
     from clearway.calls.words import Rules
     from clearway.control import Controller
+    from clearway.model.fleet import QueueSpec
     from clearway.model.job import JobSpec
 
 LOG = logging.getLogger("clearway.calls")
@@ -50,12 +53,16 @@ class _Letter(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a call stands: calls before it, workers that are up, jobs of those that wait, a call's mean time."""
+    """Where a call stands: calls before it, workers that are up, jobs of those that wait, a call's mean time.
+
+    `bound`: the rate that keeps calls like it back now, or next.
+    """
 
     before: int
     workers: int
     waiting: tuple[int, ...]
     mean_us: int
+    bound: Bound | None = None
 
 
 class CallService:
@@ -76,7 +83,7 @@ class CallService:
         """
         self._drop, self._tidy_us = drop, 0
         self._tables, self._now_us = tables, controller.now_us
-        self.book = Book(read_rules)
+        self.book = Book(read_rules, partial(_words_of, controller))
         self._polls = Polls()
         self._leases = Leases(self.book, controller, spec_of, self._later)
         self._seats = Seats(self.book, self._leases)
@@ -132,7 +139,7 @@ class CallService:
 
     def place(self, row: CallRow) -> Future[Place]:
         """Say what is before a call that waits, and who works on it."""
-        return self._put(lambda connection, _: self._place(connection, row))
+        return self._put(lambda connection, now_us: self._place(connection, row, now_us))
 
     def name_of(self, row: CallRow) -> str:
         """Return the name of a node's function; of a join without one what it is."""
@@ -186,7 +193,7 @@ class CallService:
         return max(0.0, (min(moments) - self._now_us()) / 1e6) if moments else None
 
     def _due(self) -> tuple[int | None, ...]:
-        return self.book.next_due_us, self._polls.next_us, self._seats.next_us, self._tidy_us
+        return self.book.next_due_us, self.book.rates.next_us, self._polls.next_us, self._seats.next_us, self._tidy_us
 
     def _go(self, letters: Sequence[_Letter]) -> None:
         try:
@@ -262,13 +269,14 @@ class CallService:
             self.book.back(connection, said.job, said.attempt, said.back)
         self._seats.room(said.job, (said.attempt, said.serial), said.room)
 
-    def _place(self, connection: Connection, row: CallRow) -> Place:
+    def _place(self, connection: Connection, row: CallRow, now_us: int) -> Place:
         pool = None if row.pool is None else self.book.pools.get(row.pool)
         if pool is None:
             return Place(0, 0, (), 0)
         count = select(func.count()).where(_C.pool == pool.id, _C.state == int(State.PENDING), _C.id < row.id)
         waiting = tuple(job for job, lease in pool.jobs.items() if not lease.attempt)
-        return Place(connection.scalar(count) or 0, pool.started, waiting, pool.mean_us)
+        bound = self.book.rates.latest(pool, now_us)
+        return Place(connection.scalar(count) or 0, pool.started, waiting, pool.mean_us, bound)
 
     def _cancel(self, connection: Connection, node: int, now_us: int) -> None:
         row = connection.execute(select(_C.root, _C.state).where(_C.id == node)).one_or_none()
@@ -280,6 +288,11 @@ class CallService:
             raise ConflictError(f"call {node} is part of {row.root}: cancel that")
         for number, worker in Ends(self.book, connection, now_us).cancel(node):
             self._seats.stop(worker, number)
+
+
+def _words_of(controller: Controller, queue: str) -> QueueSpec | None:
+    row = controller.board.queues.get(queue)
+    return None if row is None else row.spec
 
 
 def _pass_on(done: Future[Any], failing: Future[Any]) -> None:

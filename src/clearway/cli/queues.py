@@ -94,4 +94,6 @@ def _share(share: dict[str, float] | None) -> str:
 
 def _limits(row: dict[str, Any]) -> str:
     each = shown.resources(row["limit_per_user"])
-    return "; ".join(text for text in (shown.resources(row["limit"]), f"{each} per user" if each else "") if text)
+    calls = f"{row['call_rate']} calls" if row.get("call_rate") else ""
+    texts = (shown.resources(row["limit"]), f"{each} per user" if each else "", calls)
+    return "; ".join(text for text in texts if text)

@@ -91,6 +91,8 @@ class QueueSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     limit_per_user: tuple[tuple[str, int], ...] = ()
     defaults: bytes = b"{}"
     """Job words for jobs that do not say, as JSON text: they are read together with the job's own words."""
+    call_rate: tuple[int, ...] = ()
+    """So many calls are handed to workers in so many microseconds; nothing: as many as there are workers for."""
 
 
 class BookingSpec(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -141,6 +141,10 @@ def _defaults(field: str, value: object) -> bytes:
     ).encode()  # YAML gives times as objects; as ISO text they read back
 
 
+def _rate_or_none(field: str, value: object) -> tuple[int, ...]:
+    return () if value == "none" else v.rate(field, value)
+
+
 QUEUE_WORDS: dict[str, Word] = {
     "name": Word(v.name, "text", "name of the queue"),
     "parent": Word(v.name, "text", "queue above it"),
@@ -152,6 +156,7 @@ QUEUE_WORDS: dict[str, Word] = {
     "order": Word(_order, "names", "order inside the queue"),
     "limit_per_user": Word(_amounts, "map", "what one user never exceeds in it"),
     "defaults": Word(_defaults, "nested", "job words for jobs that do not say"),
+    "call_rate": Word(_rate_or_none, "text", "so many calls are handed to workers in a second, minute, hour or day"),
 }
 
 

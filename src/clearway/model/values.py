@@ -30,6 +30,8 @@ _PART = re.compile(f"({_NUMBER})([dhms])")
 _SIZE = re.compile(f"({_NUMBER})([kMGT]|[KMGT]i)B?")
 _UNIT = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
+_RATE = re.compile("([1-9][0-9]{0,6})/([smhd])")
+
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")  # a lone half of a character has no bytes in any file
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -112,6 +114,19 @@ def count(field: str, value: object, least: int = 0, most: int = MAX_COUNT) -> i
 def priority(field: str, value: object) -> int:
     """Return a priority: any whole number that fits 32 bits; larger runs sooner."""
     return count(field, value, -MAX_PRIORITY, MAX_PRIORITY)
+
+
+def rate(field: str, value: object) -> tuple[int, int]:
+    """Return how many in how many microseconds."""
+    match = _RATE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or int(match[1]) > MAX_COUNT:
+        raise InputError(field, value, f"so many in a second, minute, hour or day: 100/s, 60/m, .. to {MAX_COUNT}")
+    return int(match[1]), _PART_US[match[2]]
+
+
+def rate_text(said: tuple[int, ...]) -> str:
+    """Return a rate as `rate` reads it; nothing for none."""
+    return f"{said[0]}/{next(unit for unit, us in _PART_US.items() if us == said[1])}" if said else ""
 
 
 def money(field: str, value: object) -> int:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from clearway.model.fleet import PLENTY
-from clearway.model.values import MILLI
+from clearway.model.values import MILLI, rate_text
 
 if TYPE_CHECKING:
     from clearway.model.fleet import LimitSpec, NodeSpec, QueueSpec
@@ -48,6 +48,7 @@ def queue_words(queue: QueueSpec) -> dict[str, Any]:
         words["weight"] = queue.weight
     words |= {word: False for word in ("borrow", "lend") if not getattr(queue, word)}
     words |= {"order": list(queue.order)} if queue.order else {}
+    words |= {"call_rate": rate_text(queue.call_rate)} if queue.call_rate else {}
     defaults = json.loads(queue.defaults)
     return words | ({"defaults": defaults} if defaults else {})
 
