@@ -13,7 +13,7 @@ from clearway.config.home import read_running
 from clearway.model.errors import InputError, NotAllowedError, NotFoundError
 from clearway.sdk.client import Client
 from tests.api.asking import Port
-from tests.api.live import live
+from tests.api.live import live, until
 from tests.api.serving import raw_answer
 
 if TYPE_CHECKING:
@@ -146,6 +146,26 @@ def test_no_secret_of_a_tenant_is_had_by_naming_it(client: Client, port: Port, t
     }
     with pytest.raises(NotAllowedError, match="tenant"):
         asks[noun]()
+
+
+def test_no_search_of_anothers_is_replaced_when_it_is_over(client: Client, port: Port, tmp_path: Path) -> None:
+    words = {"name": "best", "trials": 1, "space": {"x": [1]}, "job": {"run": ["sleep", "600"], "workdir": "/"}}
+    client.run_search(words)
+    client.cancel_search("best")
+    until(lambda: client.search("best")["state"] != "running", "the search is over")
+    bob = _as(client, port, tmp_path, user="bob", role="submitter")
+    with pytest.raises(NotAllowedError, match="search best"):
+        bob.run_search(words)
+    client.run_search(words)
+    client.cancel_search("best")
+
+
+def test_no_name_of_a_workflow_hides_anothers_number(client: Client) -> None:
+    steps = [{"name": "a", "run": ["true"], "workdir": "/"}]
+    first = client.run_flow({"name": "first", "steps": steps})["id"]
+    for name in (str(first), f"id:{first}"):
+        client.run_flow({"name": name, "steps": steps})
+        assert client.flow(name)["name"] == "first"
 
 
 def test_the_body_of_a_retry_is_bounded_as_all_others_are(client: Client, home: Path) -> None:

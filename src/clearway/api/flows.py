@@ -67,10 +67,10 @@ async def _views(desk: Desk) -> tuple[FlowView, ...]:
 
 
 async def _find(desk: Desk, ref: str) -> FlowView:
-    """Return the workflow of a number, or the newest one of a name."""
-    views = await _views(desk)
-    for view in reversed(views):
-        if ref in (view.name, str(view.id), f"id:{view.id}"):
+    """Return the workflow of a number (`id:N`, `N`), or the newest one of a name: no name hides a number."""
+    views = (await _views(desk))[::-1]
+    for view in (*(one for one in views if ref in {str(one.id), f"id:{one.id}"}), *views):
+        if ref in {view.name, str(view.id), f"id:{view.id}"}:
             return view
     raise NotFoundError(f"there is no workflow {ref!r} among those at hand")
 

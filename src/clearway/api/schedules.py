@@ -104,8 +104,8 @@ async def schedules(desk: TheDesk, request: Request) -> Response:
 async def set_schedule(desk: TheDesk, request: Request, if_match: tags.IfMatch = None) -> Response:
     """Create or change a schedule: the body is a map of its words."""
     spec = _read(desk, await read_json(request))
-    await _check_mine(desk, spec.name)
     async with request.app.state.editing:
+        await _check_mine(desk, spec.name)
         if if_match is not None:
             tags.check(if_match, next((row for row in await _rows(desk) if row["name"] == spec.name), None))
         await desk.ask(SetSchedule(spec))

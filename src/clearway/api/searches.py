@@ -96,9 +96,13 @@ def _whole(desk: Desk, view: SearchView) -> dict[str, Any]:
 
 @router.post("/searches")
 async def submit(desk: TheDesk, request: Request) -> Response:
-    """Enter a search: the body is a map of its words."""
+    """Enter a search: the body is a map of its words. It takes the place of one's own of this name that is over."""
     spec = _read(desk, await read_json(request))
-    await desk.ask(SubmitSearch(spec))
+    async with request.app.state.editing:
+        for view in await _views(desk):
+            if view.name == spec.name:
+                WHO.get().check_owns(view.owners, f"search {spec.name}")
+        await desk.ask(SubmitSearch(spec))
     noted(search=spec.name)
     return answer(_row(await _find(desk, spec.name)), 201)
 
