@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import msgspec
 
 from clearway.model.errors import StoreError
-from clearway.model.events import ClassWaits, Record
+from clearway.model.events import ClassWaits, Planned, Record
+from clearway.model.flow_events import FlowRecord
 
 if TYPE_CHECKING:
     from clearway.model.ids import ClassId, JobId
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+LAPSED = frozenset({Planned.__name__, *(kind.__name__ for kind in get_args(FlowRecord))})
+"""Kinds of records that a snapshot stands for wholly, where they name no job: of cycles, workflows, ticks, searches."""
 
 
 class Row(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from clearway.model.errors import ConflictError, StoreError
 from clearway.model.events import Ended, Joined, Refused, Requeued, Started, Submitted
 from clearway.ports.journal import Entry, Mark
-from clearway.store.codec import class_of, job_of
+from clearway.store.codec import LAPSED, class_of, job_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -137,6 +137,7 @@ class MemoryJournal:
         old = [entry for entry in old if job_of(entry.record) not in gone]
         kept = {entry.record.cls for entry in old if isinstance(entry.record, Joined)}
         old = [entry for entry in old if class_of(entry.record) in kept or class_of(entry.record) is None]
+        old = [e for e in old if job_of(e.record) is not None or type(e.record).__name__ not in LAPSED]
         self._entries, self._of_job, self._of_class = [], defaultdict(list), defaultdict(list)
         for entry in [*old, *new]:
             self._write(entry)

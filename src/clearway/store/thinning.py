@@ -1,4 +1,4 @@
-"""Dropping the records of jobs that have long been over."""
+"""Dropping the records of jobs that have long been over, and of what is known by the newest snapshot before that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlalchemy import delete, exists, select
 
 from clearway.model.events import Joined
 from clearway.store import schema
-from clearway.store.codec import decode
+from clearway.store.codec import LAPSED, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,7 @@ def thin(engine: Engine, guard: Callable[[Connection], None], upto: int, ended_b
         _drop(engine, guard, upto, "job", gone[at : at + AT_ONCE])
     if gone:
         _drop_classes(engine, guard, upto)
+    _drop_lapsed(engine, guard, upto)
     return gone
 
 
@@ -43,6 +44,16 @@ def _drop(engine: Engine, guard: Callable[[Connection], None], upto: int, column
     with engine.begin() as connection:
         guard(connection)
         connection.execute(delete(table).where(table.c.number <= upto, table.c[column].in_(which)))
+
+
+def _drop_lapsed(engine: Engine, guard: Callable[[Connection], None], upto: int) -> None:
+    """Drop what the snapshot up to a number stands for: cycles, workflows, ticks and searches."""
+    columns = schema.journal.c
+    lapsed = select(columns.number).where(columns.number <= upto, columns.job.is_(None), columns.kind.in_(LAPSED))
+    with engine.connect() as connection:
+        gone = [int(number) for number in connection.scalars(lapsed)]
+    for at in range(0, len(gone), AT_ONCE):
+        _drop(engine, guard, upto, "number", gone[at : at + AT_ONCE])
 
 
 def _drop_classes(engine: Engine, guard: Callable[[Connection], None], upto: int) -> None:
