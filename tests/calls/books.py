@@ -23,11 +23,11 @@ OWN = {"user": "ann", "workdir": "/"}
 class Desk:
     """Enters, hands over and takes back in one transaction each."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, most: int = 1_000_000) -> None:
         self.tables = tables
         prepare(self.tables)
         self.queues: dict[str, QueueSpec] = {}
-        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN), self.queues.get)
+        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN), self.queues.get, most)
         self.now_us = 0
         self._keys = 0
         with self.tables.writing() as connection:

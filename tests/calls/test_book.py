@@ -6,7 +6,7 @@ import pytest
 
 from clearway.calls.tidy import tidy
 from clearway.calls.wire import ChainSpec, GroupSpec, MapSpec
-from clearway.model.errors import InputError
+from clearway.model.errors import FullError, InputError
 from clearway.store.beside import SqliteBeside
 from tests.calls.books import BAD, Desk, call
 
@@ -248,3 +248,17 @@ def test_all_is_there_after_opening_again(desk: Desk) -> None:
         again.done(*given)
     assert again.state(root) == "succeeded"
     desk.book = again.book
+
+
+def test_there_is_room_for_so_many_calls_and_for_more_when_some_are_over(tmp_path: Path) -> None:
+    desk = Desk(SqliteBeside(tmp_path / "few.db"), most=4)
+    desk.enter(call(), ChainSpec([call(), call()]), key="first")
+    assert desk.enter(call(), ChainSpec([call(), call()]), key="first") == 1, "what is there is not entered anew"
+    given = desk.take()
+    with pytest.raises(FullError, match="2 calls wait and run, and 3 more are too many: most_calls is 4"):
+        desk.enter(MapSpec(0, [b"x"] * 3))
+    with pytest.raises(InputError, match="at most 4 at once"):
+        desk.enter(GroupSpec([MapSpec(0, [b"x"] * 3), ChainSpec([call(), call()])]))
+    assert desk.done(*given[:1]) == 1
+    desk.enter(MapSpec(0, [b"x"] * 3))
+    desk.check()

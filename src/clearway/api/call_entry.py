@@ -43,7 +43,8 @@ def call_service(desk: Desk, parts: Assembled) -> CallService:
         for name in names:
             value_path(desk, name).unlink(missing_ok=True)
 
-    service = CallService(open_calls(desk.settings, parts.journal), parts.controller, rules, worker_job, drop)
+    tables = open_calls(desk.settings, parts.journal)
+    service = CallService(tables, parts.controller, rules, worker_job, drop, desk.settings.most_calls)
     desk.board.on_attempt_over = service.attempt_over
     return service
 

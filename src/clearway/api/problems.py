@@ -13,6 +13,7 @@ from clearway.model.errors import (
     ConflictError,
     ControllerError,
     EngineError,
+    FullError,
     InputError,
     NotAllowedError,
     NotFoundError,
@@ -37,6 +38,7 @@ KINDS: tuple[tuple[type[ClearwayError], int, str], ...] = (
     (NotAllowedError, 403, "forbidden"),
     (NotFoundError, 404, "not found"),
     (ConflictError, 409, "conflict"),
+    (FullError, 429, "full"),
     (ControllerError, 503, "no controller"),
     (StoreError, 507, "store"),
     (EngineError, 502, "engine"),
@@ -67,9 +69,12 @@ def problem_of(error: ClearwayError) -> Response:
     """Return the problem answer for an error of ours."""
     status, title = next((s, t) for kind, s, t in KINDS if isinstance(error, kind))
     parts: dict[str, Any] = {}
+    headers: dict[str, str] = {}
     if isinstance(error, InputError):
         parts = {"field": error.field, "value": error.value, "rule": error.rule, "place": error.place}
-    return problem(status, title, str(error), **parts)
+    if isinstance(error, FullError):
+        parts, headers = {"retry_after_s": error.after_s}, {"Retry-After": str(error.after_s)}
+    return problem(status, title, str(error), headers, **parts)
 
 
 def install(app: FastAPI) -> None:

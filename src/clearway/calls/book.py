@@ -13,8 +13,8 @@ from clearway.calls.ends import Ends
 from clearway.calls.pools import Pool
 from clearway.calls.rates import Rates
 from clearway.calls.states import Kind, State
-from clearway.calls.wire import Enter, Given, Recipe, Told, file_of, numbered
-from clearway.model.errors import InputError
+from clearway.calls.wire import Enter, Given, Recipe, Told, calls_of, file_of, numbered
+from clearway.model.errors import FullError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -51,9 +51,14 @@ _AT_ONCE = 500
 class Book:
     """Nodes, recipes and pools. What it keeps in memory follows from the tables: `reload` reads it anew."""
 
-    def __init__(self, read_rules: Callable[[Recipe], Rules], queue_of: Callable[[str], QueueSpec | None]) -> None:
-        """Use `read_rules` to read the options of a task; `queue_of` tells the words of a queue as they are now."""
-        self._read_rules, self.rates = read_rules, Rates(queue_of)
+    def __init__(
+        self, read_rules: Callable[[Recipe], Rules], queue_of: Callable[[str], QueueSpec | None], most: int
+    ) -> None:
+        """Use `read_rules` to read the options of a task; `queue_of` tells the words of a queue as they are now.
+
+        `most` calls may wait and run.
+        """
+        self._read_rules, self.rates, self._most = read_rules, Rates(queue_of), most
         self.pools: dict[int, Pool] = {}
         self._by_words: dict[tuple[str, str | None], int] = {}
         self._recipes: dict[int, Recipe] = {}
@@ -104,12 +109,13 @@ class Book:
     # --- entering ------------------------------------------------------------------------------
 
     def enter(self, connection: Connection, said: Enter, now_us: int) -> int:
-        """Enter calls; return the number of the first root. InputError: nothing is entered."""
+        """Enter calls; return the number of the first root. InputError, FullError: nothing is entered."""
         first = connection.scalar(select(schema.entry.c.first).where(schema.entry.c.key == said.key))
         if first is not None:
             return int(first)
         for recipe in said.recipes:
             self._rules_of(recipe)
+        self._check_room(sum(map(calls_of, said.roots)))
         self._keep_functions(connection, said)
         numbers = [self._number(connection, recipe) for recipe in said.recipes]
         draft = self.draft(now_us)
@@ -119,6 +125,13 @@ class Book:
         self.settle(connection, draft)
         connection.execute(insert(schema.entry).values(key=said.key, first=first, at_us=now_us))
         return first
+
+    def _check_room(self, more: int) -> None:
+        if more > self._most:
+            raise InputError("calls", more, f"at most {self._most} at once: as many as may wait here (most_calls)")
+        there = sum(pool.backlog + pool.held for pool in self.pools.values())
+        if there + more > self._most:
+            raise FullError(f"{there} calls wait and run, and {more} more are too many: most_calls is {self._most}")
 
     def draft(self, now_us: int) -> Draft:
         """Return an empty draft of new nodes."""

@@ -25,7 +25,15 @@ from clearway.calls.seats import Seats
 from clearway.calls.states import OVER, State
 from clearway.calls.tidy import EVERY_US, KEPT_US, tidy
 from clearway.calls.wire import Entered, Hand, Report
-from clearway.model.errors import ClearwayError, ConflictError, ControllerError, InputError, NotFoundError, StoreError
+from clearway.model.errors import (
+    ClearwayError,
+    ConflictError,
+    ControllerError,
+    FullError,
+    InputError,
+    NotFoundError,
+    StoreError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -75,15 +83,16 @@ class CallService:
         read_rules: Callable[[Recipe], Rules],
         spec_of: Callable[[Pool, int], JobSpec],
         drop: Callable[[list[str]], None],
+        most: int,
     ) -> None:
-        """Use the tables.
+        """Use the tables. `most` calls may wait and run.
 
         `spec_of` makes the job of a worker of a pool, with a number to tell it from others; `drop` removes the files
         of values that nobody can ask for any more.
         """
         self._drop, self._tidy_us = drop, 0
         self._tables, self._now_us = tables, controller.now_us
-        self.book = Book(read_rules, partial(_words_of, controller))
+        self.book = Book(read_rules, partial(_words_of, controller), most)
         self._polls = Polls()
         self._leases = Leases(self.book, controller, spec_of, self._later)
         self._seats = Seats(self.book, self._leases)
@@ -224,7 +233,12 @@ class CallService:
             for letter in letters:
                 try:
                     answers.append(letter.op(connection, now_us))
-                except (InputError, NotFoundError, ConflictError) as error:  # raised before anything was changed
+                except (
+                    InputError,
+                    NotFoundError,
+                    ConflictError,
+                    FullError,
+                ) as error:  # raised before anything was changed
                     answers.append(error)
             self._seats.serve(connection, now_us)
             self._polls.look(connection, self.book.ended, now_us)

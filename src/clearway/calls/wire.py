@@ -199,6 +199,17 @@ class Members(msgspec.Struct, frozen=True, omit_defaults=True):
     single: Over | None = None
 
 
+def calls_of(spec: Spec) -> int:
+    """Return how many calls a spec stands for."""
+    match spec:
+        case CallSpec():
+            return 1
+        case MapSpec(_, items):
+            return len(items)
+        case ChainSpec(parts) | GroupSpec(parts):
+            return sum(map(calls_of, parts))
+
+
 def numbered(spec: Spec, numbers: list[int]) -> Spec:
     """Return a spec with the controller's numbers of recipes in place of a client's."""
     match spec:

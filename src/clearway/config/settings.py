@@ -52,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True):
     synchronous: str = "full"
     kept_finished: int = 10_000
     body_limit: int = 32 * MEBI
+    most_calls: int = 1_000_000
     log_size: int = 10 * MEBI
     output_size: int = 1024 * MEBI
     store: str = "sqlite"
@@ -134,6 +135,10 @@ def _synchronous(field: str, value: object) -> str:
 
 def _body_limit(field: str, value: object) -> int:
     return v.count(field, v.size(field, value), 1024, v.MAX_BYTES)
+
+
+def _most_calls(field: str, value: object) -> int:
+    return v.count(field, value, 1, 10**9)
 
 
 def _log_size(field: str, value: object) -> int:
@@ -224,6 +229,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "body_limit": Setting(
         _body_limit, "size", "32MiB", "largest body of a request: bounds the memory that one request can take"
+    ),
+    "most_calls": Setting(
+        _most_calls,
+        "calls",
+        "1000000",
+        "so many calls of tasks may wait and run; whoever makes more waits till there is room",
     ),
     "output_size": Setting(
         _log_size, "size", "1GiB", "what a task writes to stdout or stderr is cut in the middle beyond this"

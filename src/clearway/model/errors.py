@@ -7,6 +7,7 @@ ClearwayError
 ├── NotFoundError         nothing has this name or number
 ├── NotAllowedError       whoever asks may not do this
 ├── ConflictError         the request contradicts what is already there
+├── FullError            there is no room for more now: sent again later it may be taken
 ├── LedgerError           the books do not add up (a defect of ours, never of a user)
 ├── EngineError           an engine could not do what it was told
 ├── StoreError            the journal could not be read or written
@@ -86,6 +87,19 @@ class NotAllowedError(ClearwayError):
 
 class ConflictError(ClearwayError):
     """The request contradicts what is already there."""
+
+
+class FullError(ClearwayError):
+    """There is no room for more now. Sent again after `after_s` seconds it may be taken."""
+
+    def __init__(self, told: str, after_s: int = 1) -> None:
+        """Keep how long to wait."""
+        self.after_s = after_s
+        super().__init__(told, after_s)
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return str(self.args[0])
 
 
 class LedgerError(ClearwayError):

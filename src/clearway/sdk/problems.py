@@ -10,6 +10,7 @@ from clearway.model.errors import (
     ConflictError,
     ControllerError,
     EngineError,
+    FullError,
     InputError,
     NotAllowedError,
     NotFoundError,
@@ -38,6 +39,8 @@ def error_of(status: int, body: bytes) -> ClearwayError:
         return ControllerError(f"the controller answered {status}: {body[:200].decode('utf-8', 'backslashreplace')}")
     if "field" in told and "rule" in told:
         return _input_error(told)
+    if isinstance(after_s := told.get("retry_after_s"), int):
+        return FullError(str(told["detail"]), after_s)
     return _BY_TITLE.get(str(told.get("title")), ControllerError)(str(told["detail"]))
 
 

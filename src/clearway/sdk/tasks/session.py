@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.calls import wire
-from clearway.model.errors import ClearwayError, ControllerError, NotFoundError
+from clearway.model.errors import ClearwayError, ControllerError, FullError, NotFoundError
 from clearway.sdk.tasks.reach import inside_a_job, reach, where
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Session:
         message, digests = self._message(some)
         failure: ClearwayError | None = None
         try:
-            entered = msgspec.msgpack.decode(self._ask("POST", "calls", message), type=wire.Entered)
+            entered = msgspec.msgpack.decode(self._ask_until_room(message), type=wire.Entered)
         except ClearwayError as error:
             if len(some) > 1 and not isinstance(error, ControllerError):
                 for one in some:  # one of them is refused: the others are not
@@ -146,6 +146,14 @@ class Session:
                     self._pending[first + at] = weakref.ref(one.handle)
             self.over.notify_all()
         self._nudge()
+
+    def _ask_until_room(self, message: bytes) -> bytes:
+        """Have calls entered. Where the controller has no room for more it is asked again, however long that takes."""
+        while True:
+            try:
+                return self._ask("POST", "calls", message)
+            except FullError as error:
+                time.sleep(error.after_s)
 
     def _message(self, some: list[_Unsent]) -> tuple[bytes, set[str]]:
         numbers: dict[wire.Recipe, int] = {}
