@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import re
 import subprocess
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clearway.api.limits import MOST_OPEN
 from clearway.config.home import read_running
 from clearway.model.errors import InputError, NotAllowedError, NotFoundError
 from clearway.sdk.client import Client
@@ -212,6 +215,27 @@ def test_who_asks_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
         assert answer.status == 429
         assert int(answer.headers["retry-after"]) >= 1
         assert port.ask("GET", "/api/v1/session", token=patient).status == 200, "each has its own bucket"
+
+
+def test_nobody_takes_all_room_with_streams_and_their_end_makes_room(client: Client, port: Port) -> None:
+    tokens = [client.make_token({"user": user, "role": "viewer"})["token"] for user in ("greedy", "modest")]
+    with contextlib.ExitStack() as held:
+        for _ in range(MOST_OPEN):
+            while (answer := _stream(held, port, tokens[0])).status != 200:
+                assert b"asks too often" in answer.read()
+                time.sleep(0.05)
+        until(lambda: "under way" in str(port.ask("GET", "/api/v1/session", token=tokens[0]).body), "no more room")
+        assert port.ask("GET", "/api/v1/session", token=tokens[1]).status == 200
+    until(lambda: port.ask("GET", "/api/v1/session", token=tokens[0]).status == 200, "there is room again")
+
+
+def _stream(held: contextlib.ExitStack, port: Port, token: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection(port.host, timeout=PATIENCE_S)
+    held.callback(connection.close)
+    connection.request("GET", "/api/v1/events", headers={"Authorization": f"Bearer {token}"})
+    answer = connection.getresponse()
+    held.callback(answer.close)
+    return answer
 
 
 class Browser:

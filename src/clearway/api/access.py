@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from clearway.api.events import TRANSPORT
-from clearway.api.limits import most_at_ports
+from clearway.api.limits import MOST_OPEN, most_at_ports
 from clearway.api.problems import HttpFault, problem, problem_of
 from clearway.api.roles import OPEN
 from clearway.api.scarce import SAY_AGAIN_S
-from clearway.api.who import NOTES, WHO, Who
+from clearway.api.who import NOTES, WHO, Role, Who
 from clearway.model.errors import ClearwayError, ControllerError
 
 if TYPE_CHECKING:
@@ -123,7 +123,17 @@ class Access:
         except ClearwayError as error:
             await problem_of(error)(scope, receive, send)
             return
-        await self._pass_on(who, exact, receive, send)
+        if who is None or who.role >= Role.operator:  # many workers of calls may wait by one token
+            await self._pass_on(who, exact, receive, send)
+            return
+        if not self._doors.limits.begin(who.key):
+            told = f"{MOST_OPEN} requests of {who.name!r} are under way: end some"
+            await problem(429, "too many", told, {"Retry-After": "1"})(scope, receive, send)
+            return
+        try:
+            await self._pass_on(who, exact, receive, send)
+        finally:
+            self._doors.limits.end(who.key)
 
     async def _pass_on(self, who: Who | None, scope: Scope, receive: Receive, send: Send) -> None:
         notes: dict[str, Any] = {}

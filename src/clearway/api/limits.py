@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import resource
 import time
+from collections import Counter
 
 MOST_BUCKETS = 10_000
 BURST_S = 2
 """A bucket holds what comes in so many seconds."""
 
+MOST_OPEN = 200
+"""So many requests of one may be under way at once: streams, waits and logs that are followed last long."""
 RESERVED = 200
 """So many descriptors are left for files, tasks and the owner's socket, however many connect to the ports."""
 
@@ -26,6 +29,20 @@ class Limits:
         """Allow `rate` requests a second each, and twice as many at once after a rest."""
         self._rate, self._most = rate, rate * BURST_S
         self._buckets: dict[str, tuple[float, float]] = {}
+        self._open: Counter[str] = Counter()
+
+    def begin(self, key: str) -> bool:
+        """Count a request as under way until `end`; return False, and count nothing, where too many are."""
+        if self._open[key] >= MOST_OPEN:
+            return False
+        self._open[key] += 1
+        return True
+
+    def end(self, key: str) -> None:
+        """Count a request as over."""
+        self._open[key] -= 1
+        if not self._open[key]:
+            del self._open[key]
 
     def wait_s(self, key: str) -> float:
         """Take a request from a bucket; return 0, or how long to wait where there is none in it."""
