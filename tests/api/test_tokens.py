@@ -200,6 +200,15 @@ def test_every_change_leaves_a_line_that_operators_can_read(client: Client, port
     assert client.changes(since="2100-01-01T00:00:00Z") == []
 
 
+def test_what_is_no_name_of_a_secret_may_be_one_and_is_in_no_line(client: Client, home: Path) -> None:
+    with pytest.raises(InputError):
+        client.set_secret("typed-in-place/of a name", b"x")
+    with pytest.raises(InputError):
+        client.remove_secret("typed-in-place/of a name")
+    assert [line["path"] for line in client.changes()[:2]] == ["/api/v1/secrets/(not shown)"] * 2
+    assert not [path.name for path in home.glob("*") if path.is_file() and b"typed-in-place" in path.read_bytes()]
+
+
 def test_lines_are_for_the_owner_alone(client: Client, home: Path) -> None:
     assert client.changes()
     assert (home / "changes.jsonl").stat().st_mode & 0o077 == 0

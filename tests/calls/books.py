@@ -13,8 +13,11 @@ from clearway.calls.wire import CallSpec, Done, Enter, Problem, Recipe
 from clearway.calls.words import plain_words, read_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clearway.calls.tables import Tables
     from clearway.calls.wire import Given, Spec
+    from clearway.calls.words import Rules
     from clearway.model.fleet import QueueSpec
 
 OWN = {"user": "ann", "workdir": "/"}
@@ -27,11 +30,15 @@ class Desk:
         self.tables = tables
         prepare(self.tables)
         self.queues: dict[str, QueueSpec] = {}
-        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN), self.queues.get, most)
+        self.judge: Callable[[Rules], None] = lambda _: None
+        self.book = Book(lambda recipe: read_rules(plain_words(recipe.words), OWN), self._judge, self.queues.get, most)
         self.now_us = 0
         self._keys = 0
         with self.tables.writing() as connection:
             self.book.reload(connection)
+
+    def _judge(self, rules: Rules) -> None:
+        self.judge(rules)
 
     def enter(self, *roots: Spec, key: str = "", functions: int = 1, **words: object) -> int:
         self._keys += 1

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from clearway.calls.words import Rules
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
@@ -262,3 +264,42 @@ def test_there_is_room_for_so_many_calls_and_for_more_when_some_are_over(tmp_pat
     assert desk.done(*given[:1]) == 1
     desk.enter(MapSpec(0, [b"x"] * 3))
     desk.check()
+
+
+def test_what_is_in_is_not_judged_again(desk: Desk) -> None:
+    root = desk.enter(call(), max_losses=0)
+    desk.take()
+    desk.judge = _refuses
+    desk.check()
+    assert desk.lost() == [root]
+    with pytest.raises(InputError, match="queue"):
+        desk.enter(call())
+
+
+def _refuses(_rules: Rules) -> None:
+    raise InputError("queue", "q", "another one")
+
+
+def test_a_worker_is_told_what_it_holds_and_should_not(desk: Desk) -> None:
+    first = desk.enter(*[call()] * 3)
+    given = desk.take()
+    desk.cancel(first)
+    desk.done(given[1])
+    with desk.tables.writing() as connection:
+        holds = [(one.call, one.attempt) for one in given]
+        assert desk.book.not_theirs(connection, 1, 1, holds) == [first, first + 1]
+
+
+def test_a_value_that_looks_like_a_file_is_one_only_by_its_whole_name(desk: Desk) -> None:
+    names = [b"f" + b"0" * 32, b"f\xff" + b"0" * 31, b"f../" + b"0" * 29]
+    desk.enter(*[call(name) for name in names])
+    desk.done(*desk.take())
+    with desk.tables.writing() as connection:
+        assert tidy(connection, 1) == (["0" * 32], False)
+
+
+def test_who_is_asked_for_is_known_after_reading_anew(desk: Desk) -> None:
+    desk.enter(call())
+    desk.book.pools[1].asked.add(7)
+    desk.check()
+    assert desk.book.pools[1].asked == {7}

@@ -95,6 +95,33 @@ def pause(milliseconds: int) -> None:
     time.sleep(milliseconds / 1000)
 
 
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@task
+def raises_what_cannot_be_told(kind: str) -> None:
+    if kind == "no text":
+        raise WordlessError
+    raise ValueError({"no unicode": "\ud800", "no end": "x" * 50_000_000}[kind])
+
+
+@task
+def shuts(stream: str) -> None:
+    if stream == "descriptor":
+        os.close(1)
+    elif stream == "file":
+        sys.stdout.close()
+    else:
+        setattr(sys, "stdout", None)  # noqa: B010  its type says that nobody does
+
+
+@task
+def much(count: int) -> bytes:
+    return bytes(count)
+
+
 class _Counter:
     """Counts, and remembers what it counted."""
 

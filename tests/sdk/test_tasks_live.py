@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clearway.model.errors import CallCancelledError, CallTimedOutError, UnknownWordError
+from clearway.model.errors import CallCancelledError, CallError, CallTimedOutError, InputError, UnknownWordError
 from tests.api.live import kill_controller, live, until
 from tests.sdk import tasks_used as used
 
@@ -51,6 +51,28 @@ def test_an_exception_comes_back_as_itself_with_its_traceback() -> None:
     with pytest.raises(KeyError, match="here") as caught:
         used.raises.remote("here").get(PATIENCE_S)
     assert "tasks_used.py" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("kind", ["no text", "no unicode", "no end"])
+def test_an_exception_that_cannot_be_told_is_told_of(kind: str) -> None:
+    handle = used.raises_what_cannot_be_told.remote(kind)
+    with pytest.raises((CallError, ValueError, used.WordlessError)):
+        handle.get(PATIENCE_S)
+    assert handle.row["losses"] == 0
+
+
+@pytest.mark.parametrize("stream", ["descriptor", "file", "name"])
+def test_a_call_that_shuts_its_output_takes_no_other_with_it(stream: str) -> None:
+    handle = used.shuts.remote(stream)
+    assert handle.get(PATIENCE_S) is None
+    after = used.talk.remote("still")
+    assert after.get(PATIENCE_S) is None
+    assert (handle.row["losses"], after.logs()) == (0, b"still\n")
+
+
+def test_results_that_are_too_much_for_one_report_come_in_several() -> None:
+    handles = [used.much.remote(250_000) for _ in range(200)]
+    assert {len(handle.get(PATIENCE_S)) for handle in handles} == {250_000}
 
 
 def test_calls_and_maps_keep_their_order() -> None:
@@ -110,6 +132,11 @@ def test_a_call_says_why_it_waits() -> None:
     assert said["state"] == "pending"
     assert "GPU" in said["text"]
     handle.cancel()
+
+
+def test_a_secret_that_is_not_set_is_refused_at_once() -> None:
+    with pytest.raises(InputError, match="clearway secret set NOT_THERE"):
+        used.add.options(secrets=["NOT_THERE"]).remote(1).get(PATIENCE_S)
 
 
 def test_calls_outlive_the_controller(home: Path, tmp_path: Path) -> None:

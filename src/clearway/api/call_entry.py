@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.call_files import value_path
+from clearway.api.secrets import check_secrets
 from clearway.calls.pools import Pool
 from clearway.calls.service import CallService
 from clearway.calls.words import plain_words, read_rules
@@ -33,18 +34,20 @@ def call_service(desk: Desk, parts: Assembled) -> CallService:
     def rules(recipe: Recipe) -> Rules:
         words = plain_words(recipe.words)
         defaults = defaults_for(desk, words.get("queue"), words.get("user"))
-        found = read_rules(words, defaults, actor=bool(recipe.actor))
+        return read_rules(words, defaults, actor=bool(recipe.actor))
+
+    def judge(found: Rules) -> None:
         spec = worker_job(Pool(0, found.pool), 0)
         _check_runs(spec)
         admit(desk, spec)
-        return found
+        check_secrets(desk, spec.secrets, spec.user, spec.tenant)
 
     def drop(names: list[str]) -> None:
         for name in names:
             value_path(desk, name).unlink(missing_ok=True)
 
     tables = open_calls(desk.settings, parts.journal)
-    service = CallService(tables, parts.controller, rules, worker_job, drop, desk.settings.most_calls)
+    service = CallService(tables, parts.controller, rules, judge, worker_job, drop, desk.settings.most_calls)
     desk.board.on_attempt_over = service.attempt_over
     return service
 

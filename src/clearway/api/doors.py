@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 
 _DOTS = 2  # of a signed token: head, claims and signature
+_NO_NAME = re.compile("(?<=/secrets/)(?![A-Za-z_][A-Za-z0-9_]*(/|$)).+")
+"""What stands where a secret's name is to stand and is none: it may be the secret itself, by mistake."""
 
 
 def _issuer(said: Oidc | None) -> Issuer | None:
@@ -99,10 +102,11 @@ class Doors:
 
     def write(self, who: Who, scope: Scope, status: int, notes: Mapping[str, Any]) -> None:
         """Write down a change, done or refused."""
+        path = _NO_NAME.sub("(not shown)", scope["path"])
         self.trail.write(
             {
                 "at": iso(self._now_us()), "who": who.name, "role": who.role.name, "via": who.via,
-                "address": who.address or None, "method": scope["method"], "path": scope["path"],
+                "address": who.address or None, "method": scope["method"], "path": path,
                 "status": status, "about": dict(notes),
             }
         )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,13 +54,18 @@ class Book:
     """Nodes, recipes and pools. What it keeps in memory follows from the tables: `reload` reads it anew."""
 
     def __init__(
-        self, read_rules: Callable[[Recipe], Rules], queue_of: Callable[[str], QueueSpec | None], most: int
+        self,
+        read_rules: Callable[[Recipe], Rules],
+        judge: Callable[[Rules], None],
+        queue_of: Callable[[str], QueueSpec | None],
+        most: int,
     ) -> None:
         """Use `read_rules` to read the options of a task; `queue_of` tells the words of a queue as they are now.
 
-        `most` calls may wait and run.
+        `judge` raises InputError for what may not come in now. What is in is not judged again: the place may have
+        other rules since. `most` calls may wait and run.
         """
-        self._read_rules, self.rates, self._most = read_rules, Rates(queue_of), most
+        self._read_rules, self._judge, self.rates, self._most = read_rules, judge, Rates(queue_of), most
         self.pools: dict[int, Pool] = {}
         self._by_words: dict[tuple[str, str | None], int] = {}
         self._recipes: dict[int, Recipe] = {}
@@ -71,11 +78,12 @@ class Book:
         """Nodes that ended in this transaction."""
 
     def reload(self, connection: Connection) -> None:
-        """Read anew what is kept in memory; workers that are known stay."""
-        jobs = {number: pool.jobs for number, pool in self.pools.items()}
+        """Read anew what is kept in memory; workers that are known, or asked for, stay."""
+        before = self.pools
         self.pools, self._by_words, self._numbers, self._pool_of = {}, {}, {}, {}
         for row in connection.execute(select(schema.pool)):
-            self.pools[row.id] = Pool(row.id, row.words, row.actor, over=bool(row.over), jobs=jobs.get(row.id, {}))
+            pool = before.get(row.id, Pool(row.id, row.words, row.actor))
+            self.pools[row.id] = replace(pool, over=bool(row.over), pending=0, held=0, left=0, maps=deque())
             self._by_words[row.words, row.actor] = row.id
         for row in connection.execute(select(schema.recipe)):
             self._numbers[row.said], self._pool_of[row.id] = row.id, row.pool
@@ -114,7 +122,7 @@ class Book:
         if first is not None:
             return int(first)
         for recipe in said.recipes:
-            self._rules_of(recipe)
+            self._judge(self._rules_of(recipe))
         self._check_room(sum(map(calls_of, said.roots)))
         self._keep_functions(connection, said)
         numbers = [self._number(connection, recipe) for recipe in said.recipes]
@@ -297,6 +305,12 @@ class Book:
         held = connection.execute(select(_C.id, _C.attempt).where(_C.id.in_(list(told)), *_held_by(job, attempt)))
         mine = [row.id for row in held.all() if row.attempt == told[row.id]]  # not one handed over anew since
         self._return(connection, _C.id.in_(mine), job, attempt, lost=False)
+
+    @staticmethod
+    def not_theirs(connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> list[int]:
+        """Return what a worker holds and should not: it was cancelled, or is over, and its word of that was lost."""
+        told = {number for number, _ in holds}
+        return sorted(told - set(connection.scalars(select(_C.id).where(_C.id.in_(told), *_held_by(job, attempt)))))
 
     def keep_only(self, connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> None:
         """Take back what a worker was handed and never got."""

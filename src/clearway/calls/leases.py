@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from sqlalchemy import delete, insert, select, update
 
@@ -43,6 +43,13 @@ LOOK_US = 1_000_000
 _WORKER = schema.worker
 
 
+class _Asking(NamedTuple):
+    """A request for a worker, told from others: what follows from its answer may be done twice."""
+
+    pool: int
+    number: int
+
+
 class Leases:
     """The jobs of workers. `put` has a change made in the next turn of the queue."""
 
@@ -75,9 +82,13 @@ class Leases:
         return None if pool is None else self._book.pools[pool].jobs.get(job)
 
     def restore(self, connection: Connection, now_us: int) -> None:
-        """Know the workers that an earlier controller had; what those had that are gone goes back."""
+        """Know the workers that the tables have, of an earlier controller or before a transaction that failed.
+
+        What those had that are gone goes back.
+        """
         for row in connection.execute(select(_WORKER)).all():
-            self._add(row.job, row.pool)
+            if row.job not in self._pool_of:
+                self._add(row.job, row.pool)
         for job in list(self._pool_of):
             self._look_after(connection, job, now_us)
 
@@ -185,35 +196,36 @@ class Leases:
         self._actor_over(connection, self._book.pools[pool], "it ended before this call was made", now_us)
 
     def _ask(self, pool: Pool) -> None:
-        pool.asked += 1
         self._count += 1
+        asking = _Asking(pool.id, self._count)
+        pool.asked.add(asking.number)
         try:
             spec = self._spec_of(pool, self._count)
         except ClearwayError as error:
             refused = error
-            self._put(lambda connection, now_us: self._refused(connection, pool, refused, now_us))
+            self._put(lambda connection, now_us: self._refused(connection, asking, refused, now_us))
             return
         asked: Future[object] = self._controller.ask(Submit((spec,)))
-        asked.add_done_callback(lambda done: self._asked(pool, done))
+        asked.add_done_callback(lambda done: self._asked(asking, done))
 
-    def _asked(self, pool: Pool, done: Future[object]) -> None:
+    def _asked(self, asking: _Asking, done: Future[object]) -> None:
         error = done.exception()
         if isinstance(error, ClearwayError):
-            self._put(lambda connection, now_us: self._refused(connection, pool, error, now_us))
+            self._put(lambda connection, now_us: self._refused(connection, asking, error, now_us))
             return
         (job,) = cast("tuple[int, ...]", done.result())
-        self._put(lambda connection, now_us: self._granted(connection, pool.id, job, now_us))
+        self._put(lambda connection, now_us: self._granted(connection, asking, job, now_us))
 
-    def _granted(self, connection: Connection, pool: int, job: int, now_us: int) -> None:
-        self._book.pools[pool].asked -= 1
+    def _granted(self, connection: Connection, asking: _Asking, job: int, now_us: int) -> None:
+        self._book.pools[asking.pool].asked.discard(asking.number)
         if job not in self._pool_of:
-            self._add(job, pool)
-            self._write(connection, job, pool)
-            self._look_after(connection, job, now_us)
+            self._add(job, asking.pool)
+        self._write(connection, job, asking.pool)
+        self._look_after(connection, job, now_us)
 
-    def _refused(self, connection: Connection, pool: Pool, error: ClearwayError, now_us: int) -> None:
-        pool = self._book.pools[pool.id]
-        pool.asked -= 1
+    def _refused(self, connection: Connection, asking: _Asking, error: ClearwayError, now_us: int) -> None:
+        pool = self._book.pools[asking.pool]
+        pool.asked.discard(asking.number)
         told = Problem(["WorkerError"], f"no worker can be had: {error}")
         self._book.fail(connection, schema.call.c.pool == pool.id, told, now_us)
 

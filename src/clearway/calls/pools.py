@@ -48,7 +48,8 @@ class Pool:
     held: int = 0
     maps: deque[int] = field(default_factory=deque)
     jobs: dict[int, Job] = field(default_factory=dict)
-    asked: int = 0
+    asked: set[int] = field(default_factory=set)
+    """Workers that are asked for and have no job yet: the number of each request."""
     mean_us: int = FIRST_GUESS_US
     early_ends: int = 0
     """So many workers in a row ended before they took a call."""
@@ -83,7 +84,7 @@ class Pool:
 
     def more(self, now_us: int, fed: int = MOST_WORKERS) -> int:
         """How many workers are to be asked for now, where its rate keeps `fed` at work."""
-        there = len(self.jobs) + self.asked
+        there = len(self.jobs) + len(self.asked)
         if now_us < self.not_before_us:
             return 0
         if self.actor is not None:

@@ -53,6 +53,7 @@ class Seats:
         if said.holds is not None:
             if (lease := self._leases.job(said.job)) is not None:
                 lease.told.clear()  # what it was told may have been lost with its connection
+                lease.stop += self._book.not_theirs(connection, said.job, said.attempt, said.holds)
             self._book.keep_only(connection, said.job, said.attempt, said.holds)
         seat = _Seat(said.pool, said.job, said.attempt, answer, now_us + said.wait_ms * 1000)
         seat.leave = not known
@@ -75,8 +76,8 @@ class Seats:
         """Hand calls to those who wait, in turn."""
         self._book.rates.next_us = None
         for number, seat in list(self._seats.items()):
-            pool, lease = self._book.pools[seat.pool], self._leases.job(number)
-            if lease is None:
+            pool, lease = self._book.pools.get(seat.pool), self._leases.job(number)
+            if lease is None or pool is None:
                 seat.leave = True
             else:
                 seat.stop, lease.stop = lease.stop, []

@@ -58,6 +58,8 @@ _C = schema.call.c
 class _Letter(NamedTuple):
     op: Callable[[Connection, int], object]
     answer: Future[Any]
+    own: bool = False
+    """Nobody waits for it who could ask again: it is done once the database can be written."""
 
 
 class Place(NamedTuple):
@@ -81,6 +83,7 @@ class CallService:
         tables: Tables,
         controller: Controller,
         read_rules: Callable[[Recipe], Rules],
+        judge: Callable[[Rules], None],
         spec_of: Callable[[Pool, int], JobSpec],
         drop: Callable[[list[str]], None],
         most: int,
@@ -92,7 +95,7 @@ class CallService:
         """
         self._drop, self._tidy_us = drop, 0
         self._tables, self._now_us = tables, controller.now_us
-        self.book = Book(read_rules, partial(_words_of, controller), most)
+        self.book = Book(read_rules, judge, partial(_words_of, controller), most)
         self._polls = Polls()
         self._leases = Leases(self.book, controller, spec_of, self._later)
         self._seats = Seats(self.book, self._leases)
@@ -161,19 +164,21 @@ class CallService:
     def attempt_over(self, job: int, attempt: int) -> None:
         """Be told, by the deciding loop, that an attempt of a job is over."""
         if self._leases.has(job):
-            self._put(lambda connection, now_us: self._leases.attempt_over(connection, job, attempt, now_us))
+            self._later(lambda connection, now_us: self._leases.attempt_over(connection, job, attempt, now_us))
 
     def _later(self, op: Callable[[Connection, int], object]) -> None:
-        self._put(op)
+        self._put(op, own=True)
 
-    def _put(self, op: Callable[[Connection, int], object], failing: Future[Any] | None = None) -> Future[Any]:
+    def _put(
+        self, op: Callable[[Connection, int], object], failing: Future[Any] | None = None, *, own: bool = False
+    ) -> Future[Any]:
         answer: Future[Any] = Future()
         if failing is not None:
             answer.add_done_callback(lambda done: _pass_on(done, failing))
         with self._lock:
             closed = self._closed
             if closed is None:
-                self._letters.append(_Letter(op, answer))
+                self._letters.append(_Letter(op, answer, own))
         if closed is not None:
             answer.set_exception(closed)
         self._bell.set()
@@ -218,6 +223,11 @@ class CallService:
             self._again()
             if not letters:
                 time.sleep(STUCK_S)
+            elif letters[0].own and isinstance(error, StoreError):
+                self._letters.appendleft(letters[0])
+                self._bell.set()
+                time.sleep(STUCK_S)
+                return
         for letter, answer in zip(letters, answers, strict=False):
             if isinstance(answer, ClearwayError):
                 letter.answer.set_exception(answer)
@@ -266,15 +276,19 @@ class CallService:
             LOG.warning("calls that are long over cannot be dropped now: %s", error)
 
     def _again(self) -> None:
-        """Forget what a transaction that failed left in memory."""
+        """Forget what a transaction that failed left in memory; nothing is done before that."""
         self._seats.forget()
         self._polls.forget()
-        try:
-            with self._tables.writing() as connection:
-                self.book.reload(connection)
-        except StoreError:
-            LOG.exception("calls cannot be read")
-            time.sleep(STUCK_S)
+        while self._closed is None:
+            try:
+                with self._tables.writing() as connection:
+                    self.book.reload(connection)
+                    self._leases.restore(connection, self._now_us())
+            except StoreError:
+                LOG.exception("calls cannot be read")
+                time.sleep(STUCK_S)
+            else:
+                return
 
     def _take_in(self, connection: Connection, said: Report, now_us: int) -> None:
         self._leases.heard(connection, said.pool, said.job, said.attempt, now_us)

@@ -6,13 +6,18 @@ letter f and the file's name; no pickle begins so.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Annotated, Any
 
 import msgspec
 
 from clearway.model.errors import InputError
 
 Value = bytes
+MOST = 2**63 - 1
+"""The largest number that a database keeps."""
+Number = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+Wait = Annotated[int, msgspec.Meta(ge=0, le=3_600_000)]
 
 
 class Recipe(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -101,13 +106,13 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     `holds`: all it has, after a connection was lost.
     """
 
-    pool: int
-    job: int
-    attempt: int
-    room: int
-    serial: int = 0
-    wait_ms: int = 0
-    holds: list[tuple[int, int]] | None = None
+    pool: Number
+    job: Number
+    attempt: Number
+    room: Number
+    serial: Number = 0
+    wait_ms: Wait = 0
+    holds: list[tuple[Number, Number]] | None = None
 
 
 class Told(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -132,24 +137,24 @@ class Hand(msgspec.Struct, frozen=True, omit_defaults=True):
 class Done(msgspec.Struct, frozen=True, array_like=True):
     """How an attempt of a call ended. `log`: from where to where it wrote to stdout, and to stderr."""
 
-    call: int
-    attempt: int
+    call: Number
+    attempt: Number
     value: Value
     problem: Problem | None = None
-    took_us: int = 0
-    log: tuple[int, int, int, int] = (0, 0, 0, 0)
+    took_us: Number = 0
+    log: tuple[Number, Number, Number, Number] = (0, 0, 0, 0)
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     """A worker says what is done, what it gives back unbegun, and how many calls more it has room for."""
 
-    pool: int
-    job: int
-    attempt: int
-    room: int = 0
-    serial: int = 0
+    pool: Number
+    job: Number
+    attempt: Number
+    room: Number = 0
+    serial: Number = 0
     done: list[Done] = []
-    back: list[tuple[int, int]] = []
+    back: list[tuple[Number, Number]] = []
 
 
 class Poll(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -158,10 +163,10 @@ class Poll(msgspec.Struct, frozen=True, omit_defaults=True):
     Answered once `least` of them are, or `linger_ms` after the first, at the latest after `wait_ms`.
     """
 
-    ranges: list[tuple[int, int]]
-    wait_ms: int = 0
-    least: int = 1
-    linger_ms: int = 0
+    ranges: list[tuple[Number, Number]]
+    wait_ms: Wait = 0
+    least: Number = 1
+    linger_ms: Wait = 0
 
 
 class Over(msgspec.Struct, frozen=True, array_like=True):
@@ -230,11 +235,12 @@ def _number(recipe: int, numbers: list[int]) -> int:
 
 
 FILE = b"f"
+FILE_NAME = re.compile(rb"[0-9a-f]{32}")
 
 
 def file_of(value: Value) -> str | None:
     """Return the name of the file that a value is kept in, None where it is itself."""
-    return value[1:].decode() if value[:1] == FILE else None
+    return value[1:].decode() if value[:1] == FILE and FILE_NAME.fullmatch(value, 1) else None
 
 
 _ENCODER = msgspec.msgpack.Encoder()

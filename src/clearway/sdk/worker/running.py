@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import sys
 import threading
 import time
@@ -17,6 +16,8 @@ from clearway.sdk.tasks.handle import parts_of
 from clearway.sdk.tasks.session import session
 from clearway.sdk.tasks.task import MOST_INLINE, Task
 from clearway.sdk.tasks.values import dumps, loads
+from clearway.sdk.worker.output import Output
+from clearway.sdk.worker.telling import told
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -33,6 +34,7 @@ class Runs:
         self._functions: dict[str, Callable[..., Any]] = {}
         self._actors: dict[str, Any] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._output = Output()
 
     def learn(self, hand: wire.Hand) -> None:
         """Take in recipes and functions that are new."""
@@ -46,7 +48,9 @@ class Runs:
 
     def run(self, given: wire.Given) -> wire.Done:
         """Run a call, whatever it does, and return how it ended."""
-        recipe, from_ = self._recipes[given.recipe], _written()
+        recipe = self._recipes[given.recipe]
+        self._output.begin()
+        from_ = self._output.written()
         began = time.perf_counter_ns()
         try:
             result = self._call(recipe, given)
@@ -54,7 +58,7 @@ class Runs:
         except BaseException as error:  # noqa: BLE001  also SystemExit: a call ends, not its worker
             value, problem = _told(error)
         took_us = (time.perf_counter_ns() - began) // 1000
-        upto = _written()
+        upto = self._output.written()
         return wire.Done(given.call, given.attempt, value, problem, took_us, (from_[0], upto[0], from_[1], upto[1]))
 
     def stack(self) -> str:
@@ -135,20 +139,7 @@ def _kept(content: bytes) -> wire.Value:
 
 
 def _told(error: BaseException) -> tuple[wire.Value, wire.Problem]:
-    types = [kind.__name__ for kind in type(error).__mro__ if kind is not object]
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_globals.get("__name__") == __name__:
         frames = frames.tb_next  # ours: they say nothing about the call
-    text = "".join(traceback.format_exception(type(error), error, frames))
-    try:
-        value = dumps(error.with_traceback(None))
-    except Exception:  # noqa: BLE001  it holds what cannot be sent: its text is
-        value = b""
-    return value if len(value) <= MOST_INLINE else b"", wire.Problem(types, str(error), text)
-
-
-def _written() -> tuple[int, int]:
-    """Return how much this process has written to stdout and stderr."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return os.fstat(1).st_size, os.fstat(2).st_size
+    return told(error, frames, MOST_INLINE)

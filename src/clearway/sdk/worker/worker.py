@@ -17,13 +17,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clearway.calls import wire
-from clearway.model.errors import ClearwayError, ControllerError
+from clearway.model.errors import ClearwayError, ControllerError, InputError
 from clearway.sdk.tasks.reach import POOL, reach
 from clearway.sdk.worker.running import Runs
 from clearway.sdk.worker.stale import Stale
+from clearway.sdk.worker.telling import fit
 
 if TYPE_CHECKING:
     from types import FrameType
+
+    from clearway.sdk.transport import Line
 
 ROOM = 512
 LINGER_S = 0.01
@@ -33,6 +36,9 @@ LONG_S = 0.2
 """A call that takes longer than this keeps no others waiting behind it."""
 WAIT_MS = 25_000
 AGAIN_S = (0.05, 0.1, 0.25, 0.5, 1.0)
+REPORT_BYTES = 4 << 20
+"""So many bytes of results go into one report, or one result: what a controller takes at once has a limit."""
+REFUSED = "CallError"
 ENOUGH_S = 3.0
 """So long a worker that has to go tries to say so."""
 
@@ -188,27 +194,50 @@ class Worker:
                 self._asleep = False
                 if not self._done and not self._back:
                     return  # it leaves, and all is said
-                done, self._done = self._done, []
+                done = self._some_done()
                 back, self._back = self._back, []
                 self._unreported = [(one.call, one.attempt) for one in done]
-                self._serial += 1
-                report = wire.Report(self._pool, self._job, self._attempt, self._room(), self._serial, done, back)
-            message, failures = wire.encode(report), 0
-            while message:
-                try:
-                    line = line or reach(start=False).line()
-                    line.call("POST", "calls/report", message)
-                    break
-                except ControllerError:
-                    line = None
-                    time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
-                    failures += 1
-                except ClearwayError as error:
-                    sys.stderr.write(f"clearway: {error}\n")
-                    time.sleep(AGAIN_S[-1])
+            line = self._report(line, done, back)
             with self._change:
                 self._unreported = []
                 self._change.notify_all()
+
+    def _some_done(self) -> list[wire.Done]:
+        """Take what is done, as much as goes into one report."""
+        size = count = 0
+        while count < len(self._done) and (not count or size + len(self._done[count].value) <= REPORT_BYTES):
+            size += len(self._done[count].value)
+            count += 1
+        done, self._done = self._done[:count], self._done[count:]
+        return done
+
+    def _report(self, line: Line | None, done: list[wire.Done], back: list[tuple[int, int]]) -> Line | None:
+        """Say it until it is heard. What is refused is said in parts, and of one call instead why it cannot be said."""
+        failures = 0
+        while True:
+            with self._change:
+                self._serial += 1
+                said = wire.Report(self._pool, self._job, self._attempt, self._room(), self._serial, done, back)
+            try:
+                line = line or reach(start=False).line()
+                line.call("POST", "calls/report", wire.encode(said))
+            except ControllerError:
+                line = None
+                time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
+                failures += 1
+            except (InputError, UnicodeError) as error:
+                if len(done) > 1 or (done and back):
+                    for one in done:
+                        line = self._report(line, [one], [])
+                    done = []
+                elif done and (done[0].problem is None or done[0].problem.types != [REFUSED]):
+                    done = [_refused(done[0], error)]
+                else:
+                    _complain(error)
+            except ClearwayError as error:
+                _complain(error)
+            else:
+                return line
 
     def _silence_s(self) -> float | None:
         """How long there is nothing to say; None: until something changes, 0: not at all."""
@@ -241,6 +270,16 @@ class Worker:
         self._done.append(wire.Done(given.call, given.attempt, b"", problem, round(limit_s * 1e6)))
         self._give_back()
         self._end_here()
+
+
+def _refused(done: wire.Done, error: Exception) -> wire.Done:
+    problem = wire.Problem([REFUSED], fit(f"how it ended cannot be told: {error}"))
+    return wire.Done(done.call, done.attempt, b"", problem, done.took_us)
+
+
+def _complain(error: Exception) -> None:
+    sys.stderr.write(f"clearway: {error}\n")
+    time.sleep(AGAIN_S[-1])
 
 
 def main() -> int:
