@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from clearway.calls.service import CallService
-from clearway.calls.wire import CallSpec, Enter, Recipe, Turn
+from clearway.calls.wire import CallSpec, Enter, Poll, Recipe, Turn
 from clearway.calls.words import plain_words, read_rules
 from clearway.model.asks import Submit
 from clearway.model.errors import StoreError
@@ -114,3 +114,17 @@ def test_a_worker_that_was_granted_meanwhile_is_known(service: CallService, plac
     place.grant(5).over = True
     place.grant(6)
     assert service.turn(Turn(1, 6, 1, 1, wait_ms=WAIT_S * 1000)).result(WAIT_S).calls
+
+
+def test_an_actor_that_was_ended_is_handed_nothing_more(service: CallService, place: _Place) -> None:
+    recipe = Recipe("f", "f", "method", actor="key")
+    service.enter(Enter("k", [recipe], [CallSpec(0, b"v")], {"f": b"code"})).result(WAIT_S)
+    place.grant(5)
+    assert service.turn(Turn(1, 5, 1, 1, wait_ms=WAIT_S * 1000)).result(WAIT_S).calls
+    service.turn(Turn(1, 5, 1, 1, serial=1, wait_ms=WAIT_S * 1000))
+    service.end_actor("key").result(WAIT_S)
+    call = service.enter(Enter("l", [recipe], [CallSpec(0, b"w")])).result(WAIT_S).first
+    over = service.poll(Poll([(call, call)], wait_ms=WAIT_S * 1000)).result(WAIT_S).over
+    assert [(one.state, one.problem is not None and one.problem.types) for one in over] == [
+        ("failed", ["ActorDiedError"])
+    ]

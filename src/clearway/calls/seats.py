@@ -82,7 +82,7 @@ class Seats:
             else:
                 seat.stop, lease.stop = lease.stop, []
                 heard, room = self._rooms.get(number, _NEVER)
-                if room > 0 and pool.backlog and not lease.leaving:
+                if room > 0 and pool.backlog and not lease.leaving and not pool.over:
                     most = pool.share(room)
                     seat.calls = self._book.take(connection, pool, number, seat.attempt, most, now_us)
                     told = {given.recipe for given in seat.calls}
