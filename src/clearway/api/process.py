@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import fcntl
+import gc
 import json
 import logging
 import os
@@ -15,6 +16,7 @@ import signal
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib import import_module
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,7 +104,19 @@ def _write_log(home: Path, settings: Settings) -> None:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
+def _load() -> None:
+    """Import what a controller is made of. None of that is ever garbage: to look for some takes a sixth of the time."""
+    gc.disable()
+    try:
+        for name in ("clearway.api.server", "clearway.api.app", "clearway.api.call_entry", "clearway.compose.assemble"):
+            import_module(name)
+        gc.freeze()
+    finally:
+        gc.enable()
+
+
 def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
+    _load()
     from clearway.api.server import port_socket, unix_socket  # noqa: PLC0415  a taken home answers before this loads
     from clearway.compose.assemble import assemble  # noqa: PLC0415
 
