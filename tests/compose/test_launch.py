@@ -267,7 +267,7 @@ for use in (lambda: Client.connect(home).status(), lambda: Client(clearway.sdk.t
             lambda: Client.at(sys.argv[3], home / "token").status(), lambda: (home / "journal.db").read_bytes()):
     try:
         use()
-    except (clearway.model.errors.ControllerError, PermissionError):
+    except (clearway.model.errors.ControllerError, clearway.model.errors.InputError, PermissionError):
         continue
     sys.exit(1)
 """
