@@ -31,7 +31,7 @@ def test_a_full_disk_is_said_and_its_end_too(browser: Browser) -> None:
             fill(disk / "ballast")
             until(lambda: refused(place.client), "a submit is refused")
             visitor.see("The controller cannot write its journal.")
-            assert visitor.page.get_by_text("the disk is full").first.is_visible()
+            visitor.page.get_by_text("the disk is full").first.wait_for()
             assert visitor.page.get_by_text("goes-on").first.is_visible()
             visitor.go("queues")
             visitor.settled()

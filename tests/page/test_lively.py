@@ -46,6 +46,7 @@ def test_no_page_is_wider_than_the_window(browser: Browser, place: Place, jobs: 
 def test_now_shows_who_holds_what_and_who_waits(visitor: Visitor) -> None:
     visitor.go("now")
     card = visitor.page.get_by_role("listitem").filter(has_text="gpu-1").first
+    card.get_by_label("NVLink island").first.wait_for()
     assert card.get_by_label("NVLink island").count() == 2
     tiles = card.get_by_role("link", name="finetune-llama")
     tiles.first.wait_for()
@@ -162,6 +163,7 @@ def test_a_workflow_as_a_drawing_and_step_by_step(visitor: Visitor) -> None:
 def test_a_search_with_its_trials(visitor: Visitor) -> None:
     visitor.go("workflows/search/learning-rate")
     visitor.page.get_by_role("img", name="Values of 24 trials").wait_for()
+    visitor.page.get_by_role("row").nth(24).wait_for()
     assert visitor.page.get_by_role("row").count() == 25
     visitor.page.get_by_label("What lies along the plot").select_option("rate")
     visitor.page.get_by_role("img", name="along rate").wait_for()

@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 import socket
+import time
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-from clearway.model.errors import ControllerError, InputError
+from clearway.model.errors import ControllerError, FullError, InputError
 from clearway.sdk.problems import error_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,20 @@ PREFIX = "/api/v1/"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 NOW = "Clearway-Now"
 """The header in which each answer says what the controller's clock says: nobody sets that one."""
+
+
+TOO_MANY = 429
+"""The status of an answer to whoever asks too often: nothing was done, and `Retry-After` says when to ask again."""
+PATIENT_S = 60.0
+"""So long a request is asked again in all where that is the answer."""
+
+
+class _LaterError(ControllerError):
+    """The controller did nothing, and can be asked again after `after_s` seconds."""
+
+    def __init__(self, message: str, after_s: float) -> None:
+        super().__init__(message)
+        self.after_s = after_s
 
 
 class _UnixConnection(HTTPConnection):
@@ -55,7 +70,17 @@ class Transport:
         self.hear: Callable[[datetime], None] | None = None
 
     def call(self, method: str, path: str, query: Mapping[str, object] | None = None, body: bytes | None = None) -> Any:  # noqa: ANN401
-        """Return the answer, read as JSON; None where it is empty."""
+        """Return the answer, read as JSON; None where it is empty. Whoever asked too often waits and asks again."""
+        until = time.monotonic() + PATIENT_S
+        while True:
+            try:
+                return self._call(method, path, query, body)
+            except _LaterError as error:
+                if time.monotonic() + error.after_s > until:
+                    raise
+                time.sleep(error.after_s)
+
+    def _call(self, method: str, path: str, query: Mapping[str, object] | None, body: bytes | None) -> Any:  # noqa: ANN401
         connection = self._connect(ANSWER_S)
         try:
             content = self._open(connection, method, path, query, body).read()
@@ -101,7 +126,11 @@ class Transport:
 
             self.hear(datetime.fromisoformat(told))
         if answer.status >= 400:  # noqa: PLR2004  HTTP's own line between answers and errors
-            raise error_of(answer.status, answer.read())
+            error = error_of(answer.status, answer.read())
+            after_s = answer.getheader("Retry-After", "")
+            if answer.status == TOO_MANY and after_s.isdigit() and not isinstance(error, FullError):
+                raise _LaterError(str(error), float(after_s))
+            raise error
         return answer
 
     def _no_answer(self, error: Exception) -> ControllerError:
