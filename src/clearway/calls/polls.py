@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from clearway.calls.wire import Poll
 
-MOST_WATCHED = 100_000
 
 
 @dataclass(eq=False)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import pytest
 
 from clearway.model import events as ev
+from clearway.model import flow_events as fe
 from clearway.model.errors import ClearwayError, ConflictError, StoreError
 from clearway.model.fleet import NodeSpec
 from clearway.model.ids import ClassId, JobId, NodeId
@@ -192,6 +193,16 @@ class JournalSuite:
         assert journal.append(numbered(1)) == 15
         with pytest.raises(ConflictError):
             journal.forget(Mark(last, 8))
+
+    def test_what_a_snapshot_stands_for_goes_with_them(self, journal: Journal) -> None:
+        """Cycles and ticks up to the snapshot are dropped where they name no job; later ones stay."""
+        cycle = ev.Planned(2, 1, 0, "hash", 0, 0)
+        tick = fe.TicksMissed(3, "nightly", 3)
+        last = journal.append([ev.NodeAdded(1, NodeId(0), NodeSpec("n")), cycle, tick])
+        journal.append([ev.Planned(9, 2, 3, "hash", 0, 0)])
+        journal.keep(Mark(last, 8), b"stands for what goes")
+        assert journal.thin(Mark(last, 8), 6) == []
+        assert [e.number for e in journal.read()] == [1, 4]
 
     def test_a_job_that_runs_again_is_not_dropped(self, journal: Journal) -> None:
         """A job that was over and waits again is not over."""

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 MOST_UNSENT = 10_000
 """So many calls may wait to be sent; then whoever makes more waits."""
 BATCH = 2_000
-BATCH_BYTES = 8 << 20
 MOST_POLLED = 10_000
 WAIT_MS = 30_000
 LINGER_MS = 15
