@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from clearway.calls.wire import Poll
 
 
-
 @dataclass(eq=False)
 class _Waiting:
     answer: Future[Polled]
