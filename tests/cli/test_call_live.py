@@ -40,6 +40,14 @@ def _json(*words: str) -> Any:
 
 
 @pytest.mark.usefixtures("home")
+def test_an_empty_list_says_where_more_is_and_a_wrong_number_what_one_is() -> None:
+    assert "clearway call list -a" in _said("list")
+    assert "no calls" in _said("list", "--all")
+    for wrong in ("abc", "0", "1" * 30):
+        assert f"'{wrong}' is refused: the number of a call; clearway call list -a" in _said("why", wrong, code=2)
+
+
+@pytest.mark.usefixtures("home")
 def test_calls_are_listed_shown_and_explained() -> None:
     handle = group(add.s(n) for n in range(7)).remote()
     handle.get(PATIENCE_S)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.call_files import value_path
+from clearway.api.queues import DEFAULT
 from clearway.api.secrets import check_secrets
 from clearway.calls.pools import Pool
 from clearway.calls.service import CallService
@@ -39,6 +40,7 @@ def call_service(desk: Desk, parts: Assembled) -> CallService:
     def judge(found: Rules) -> None:
         spec = worker_job(Pool(0, found.pool), 0)
         _check_runs(spec)
+        _check_there(desk, spec)
         admit(desk, spec)
         check_secrets(desk, spec.secrets, spec.user, spec.tenant)
 
@@ -58,6 +60,16 @@ def worker_job(pool: Pool, count: int) -> JobSpec:
     env = {**words.get("env", {}), POOL: str(pool.id), **({ACTOR: "1"} if pool.actor else {})}
     name = f"{'actor' if pool.actor else 'worker'}-{pool.id}-{count}"
     return read_job({"checkpoint": {"grace": "5s"}, **words, "name": name, "env": env})
+
+
+def _check_there(desk: Desk, spec: JobSpec) -> None:
+    """Raise InputError for a queue or a shared limit that does not exist: no worker could ever be had."""
+    queues = {DEFAULT, *desk.board.queues}
+    if spec.queue not in queues:
+        raise InputError("queue", spec.queue, "a queue that exists: " + ", ".join(sorted(queues)[:20]), "task")
+    for name in spec.uses:
+        if name not in desk.board.limits:
+            raise InputError("uses", name, "a shared limit that exists", "task")
 
 
 def _check_runs(spec: JobSpec) -> None:

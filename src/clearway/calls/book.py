@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from clearway.calls import schema
 from clearway.calls.draft import PAGE, Draft, values_of
 from clearway.calls.ends import Ends
-from clearway.calls.pools import Pool
+from clearway.calls.pools import Pool, smoothed
 from clearway.calls.rates import Rates
 from clearway.calls.states import Kind, State
 from clearway.calls.wire import Enter, Given, Recipe, Told, calls_of, file_of, numbered
@@ -72,6 +72,8 @@ class Book:
         self._rules: dict[int, Rules] = {}
         self._numbers: dict[str, int] = {}
         self._pool_of: dict[int, int] = {}
+        self.took: dict[int, int] = {}
+        """How long calls of each recipe take, of those of which one has ended."""
         self._next = 1
         self.next_due_us: int | None = None
         self.ended: list[int] = []
@@ -278,6 +280,7 @@ class Book:
             pool = self.pools[row.pool]
             pool.held -= 1
             pool.took(one.took_us)
+            self.took[row.recipe] = smoothed(self.took.get(row.recipe, one.took_us), one.took_us)
             rules = self.rules(row.recipe)
             if one.problem is not None and rules.retries(one.problem.types, row.failures + 1):
                 later.append(self._later(row, one, rules, now_us))

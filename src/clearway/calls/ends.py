@@ -60,7 +60,9 @@ class Ends:
             self._set(node, left=node["left"] - 1, given=following + 1)
             draft.part(steps_of(node["value"])[following], node, following, number)
             return None
-        self._set(node, left=node["left"] - 1, gives=number, state=int(state), ended_us=self._now_us, value=None)
+        failed = int(state is not State.SUCCEEDED)
+        values = {"gives": number, "state": int(state), "ended_us": self._now_us, "value": None, "failed": failed}
+        self._set(node, left=node["left"] - 1, **values)
         return state
 
     def _group(self, node: Any, ended: list[Ended]) -> State | None:  # noqa: ANN401  a row

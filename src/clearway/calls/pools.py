@@ -72,7 +72,7 @@ class Pool:
 
     def took(self, us: int) -> None:
         """Learn how long a call took."""
-        self.mean_us += (us - self.mean_us) // SMOOTH
+        self.mean_us = smoothed(self.mean_us, us)
 
     def share(self, room: int) -> int:
         """How many calls a worker with so much room is handed now."""
@@ -93,3 +93,8 @@ class Pool:
         work_us = (self.backlog + self.held) * self.mean_us
         wanted = min(MOST_WORKERS, fed, self.backlog + self.held, max(1, -(-work_us // WORTH_US)))
         return max(0, min(wanted - there, MOST_WAITING - waiting)) if self.backlog else 0
+
+
+def smoothed(before_us: int, us: int) -> int:
+    """Return a mean that has learned one more."""
+    return before_us + (us - before_us) // SMOOTH

@@ -112,6 +112,18 @@ def row_of(connection: Connection, node: int) -> CallRow:
     return _row(_node(connection, node))
 
 
+def open_part(connection: Connection, row: CallRow) -> CallRow:
+    """Return the first call of a join that is not over, at any depth; a map of which no call is open, itself."""
+    found = row
+    while found.kind != "call":
+        query = select(_CALL).where(_C.parent == found.id, _C.state < int(OVER)).order_by(_C.position).limit(1)
+        part = connection.execute(query).one_or_none()
+        if part is None:
+            break
+        found = _row(part)
+    return found
+
+
 def rows(connection: Connection, most: int, *, everything: bool) -> list[CallRow]:
     """Return roots, newest first: those that are not over, and with `everything` those that are."""
     query = select(_CALL).where(_C.parent.is_(None)).order_by(_C.id.desc()).limit(most)

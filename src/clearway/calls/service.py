@@ -65,7 +65,8 @@ class _Letter(NamedTuple):
 class Place(NamedTuple):
     """Where a call stands: calls before it, workers that are up, jobs of those that wait, a call's mean time.
 
-    `bound`: the rate that keeps calls like it back now, or next.
+    `bound`: the rate that keeps calls like it back now, or next. `took_us`: the mean time of calls of its own function,
+    None where none has ended yet.
     """
 
     before: int
@@ -73,6 +74,7 @@ class Place(NamedTuple):
     waiting: tuple[int, ...]
     mean_us: int
     bound: Bound | None = None
+    took_us: int | None = None
 
 
 class CallService:
@@ -304,7 +306,8 @@ class CallService:
         count = select(func.count()).where(_C.pool == pool.id, _C.state == int(State.PENDING), _C.id < row.id)
         waiting = tuple(job for job, lease in pool.jobs.items() if not lease.attempt)
         bound = self.book.rates.latest(pool, now_us)
-        return Place(connection.scalar(count) or 0, pool.started, waiting, pool.mean_us, bound)
+        took_us = None if row.recipe is None else self.book.took.get(row.recipe)
+        return Place(connection.scalar(count) or 0, pool.started, waiting, pool.mean_us, bound, took_us)
 
     def _cancel(self, connection: Connection, node: int, now_us: int) -> None:
         row = connection.execute(select(_C.root, _C.state).where(_C.id == node)).one_or_none()

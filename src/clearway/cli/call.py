@@ -12,7 +12,18 @@ from clearway.cli.table import Column, draw, state
 
 _CALLS = (Column("CALL", right=True), Column("NAME", cut=True), Column("KIND"), Column("STATE"),
           Column("OVER", right=True), Column("FAILED", right=True), Column("JOB", right=True))  # fmt: skip
-NUMBER = click.argument("number", metavar="CALL", type=click.IntRange(min=1))
+
+
+def _number(_context: click.Context, param: click.Parameter, said: str) -> int:
+    if said.isascii() and said.isdecimal() and len(said) < MOST_DIGITS and int(said) > 0:
+        return int(said)
+    raise click.BadParameter(
+        f"{said!r} is refused: the number of a call; clearway call list -a shows them", param=param
+    )
+
+
+MOST_DIGITS = 19
+NUMBER = click.argument("number", metavar="CALL", callback=_number)
 
 
 @group("call")
@@ -31,6 +42,11 @@ def _list(shell: Shell, everything: bool, limit: int) -> None:  # noqa: FBT001 -
     rows = shell.client().calls(everything=everything, limit=limit)
     if shell.as_json:
         shell.document({"calls": rows})
+        return
+    if not rows:
+        shell.line(
+            "no calls" if everything else "no call waits or runs; clearway call list -a shows those that are over"
+        )
         return
     draw(_CALLS, [_cells(row) for row in rows])
 

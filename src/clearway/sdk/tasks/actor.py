@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import secrets
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clearway.sdk.tasks.canvas import Sketch, number
 
@@ -49,19 +49,25 @@ class ActorClass:
     def remote(self, *args: object, **kwargs: object) -> Actor:
         """Start an actor: its process makes the object, as soon as it has a place."""
         from clearway.sdk.tasks.session import session
-        from clearway.sdk.tasks.task import packed, worker_words
+        from clearway.sdk.tasks.task import packed, said_words
 
         words = dict(self.words)
         detached = bool(words.pop("detached", False))
-        digest, body = packed("", (self.made, args, kwargs))
+        said = said_words(words, actor=True)
+        digest, body = packed(_file_of(self.made), (self.made, args, kwargs))
         session().function(digest, body)
         key = hashlib.sha256(secrets.token_bytes(16)).hexdigest()[:16] + (DETACHED if detached else "")
         name = f"{self.made.__module__}.{self.made.__qualname__}"
-        actor = Actor(key, name, digest, json.dumps(worker_words(words)))
+        actor = Actor(key, name, digest, said)
         if not detached:
             session().owns(key)
         actor.ready = actor.call("", (), {})
         return actor
+
+
+def _file_of(made: type) -> str:
+    module = sys.modules.get(made.__module__)
+    return getattr(module, "__file__", None) or ""
 
 
 class Actor:
@@ -89,11 +95,12 @@ class Actor:
         """Call a method; calls of one program run in the order in which they were made."""
         return _MethodCall(self, method, args, kwargs).remote()
 
-    def recipe(self) -> Recipe:
-        """Return what all its calls share."""
+    def recipe(self, method: str) -> Recipe:
+        """Return what all calls of a method share."""
         from clearway.calls.wire import Recipe
 
-        return Recipe(self._digest, self._name, "method", self._words, self._key)
+        name = f"{self._name}.{method}" if method else self._name
+        return Recipe(self._digest, name, "method", self._words, self._key)
 
     def end(self) -> None:
         """End its process; calls that are not over fail with ActorDiedError."""
@@ -109,6 +116,15 @@ class Method:
         """Hold an actor and the name of a method."""
         self._actor, self._name = actor, name
 
+    def __repr__(self) -> str:
+        return f"<Method {self._name} of {self._actor!r}>"
+
+    def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:
+        """Refuse: a method runs where its actor is."""
+        raise TypeError(
+            f"{self._name} is a method of an actor: call it by .{self._name}.remote(..), which gives a handle"
+        )
+
     def remote(self, *args: object, **kwargs: object) -> Handle:
         """Call it, and return at once."""
         return self._actor.call(self._name, args, kwargs)
@@ -123,11 +139,11 @@ class Method:
 class _MethodCall(Sketch):
     def __init__(self, actor: Actor, method: str, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         self._actor, self._said = actor, (method, args, kwargs)
-        self.name = f"{actor!r}.{method}"
+        self.name = f"{actor!r}.{method}" if method else repr(actor)
 
     def spec(self, session: Session, recipes: dict[Recipe, int]) -> Spec:
         """Return one call."""
         from clearway.calls.wire import CallSpec
         from clearway.sdk.tasks.task import value_of
 
-        return CallSpec(number(recipes, self._actor.recipe()), value_of(session, self._said))
+        return CallSpec(number(recipes, self._actor.recipe(self._said[0])), value_of(session, self._said))

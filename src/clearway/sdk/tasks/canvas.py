@@ -10,16 +10,21 @@ chord([score.s(part) for part in parts], best.s()).remote()  # best gets that li
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from clearway.calls.wire import Recipe, Spec, Value
     from clearway.sdk.tasks.handle import Handle
     from clearway.sdk.tasks.session import Session
     from clearway.sdk.tasks.task import Task
+
+    Part: TypeAlias = "Sketch | Task[..., Any]"
 
 
 class Sketch(ABC):
@@ -27,8 +32,11 @@ class Sketch(ABC):
 
     name = "sketch"
 
-    def __or__(self, other: Sketch) -> Chain:
+    def __or__(self, other: Part) -> Chain:
         return chain(self, other)
+
+    def __ror__(self, other: Part) -> Chain:
+        return chain(other, self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
@@ -87,6 +95,8 @@ class Chain(Sketch):
         """Return them in order."""
         from clearway.calls.wire import ChainSpec
 
+        if not self.steps:
+            raise InputError("chain", [], "at least one part")
         return ChainSpec([step.spec(session, recipes) for step in self.steps])
 
 
@@ -132,24 +142,40 @@ def number(recipes: dict[Recipe, int], recipe: Recipe) -> int:
     return recipes.setdefault(recipe, len(recipes))
 
 
-def chain(*steps: Sketch) -> Chain:
+def chain(*steps: Part) -> Chain:
     """Return parts to run one after the other: each is given the result of the one before it."""
     found: list[Sketch] = []
-    for step in steps:
+    for step in map(sketch_of, steps):
         found += step.steps if isinstance(step, Chain) else [step]
     return Chain(found)
 
 
-def group(*members: Sketch | Iterable[Sketch]) -> Group:
+def group(*members: Part | Iterable[Part]) -> Group:
     """Return parts to run side by side, given one by one or as one list. The result is the list of theirs."""
-    if len(members) == 1 and not isinstance(members[0], Sketch):
-        return Group(list(members[0]))
-    return Group([member for member in members if isinstance(member, Sketch)])
+    from clearway.sdk.tasks.task import Task
+
+    if len(members) == 1 and not isinstance(members[0], Sketch | Task) and isinstance(members[0], Iterable):
+        return Group([sketch_of(member) for member in members[0]])
+    return Group([sketch_of(member) for member in members])
 
 
-def chord(members: Iterable[Sketch] | Group, callback: Sketch) -> Chain:
+def chord(members: Iterable[Part] | Group, callback: Part) -> Chain:
     """Return a group and what runs after it, which is given the list of its results."""
     return chain(members if isinstance(members, Group) else group(members), callback)
+
+
+def sketch_of(part: object) -> Sketch:
+    """Return a part; a task stands for a call of it without arguments of its own. TypeError: it is no part."""
+    from clearway.sdk.tasks.handle import Handle
+    from clearway.sdk.tasks.task import Task
+
+    if isinstance(part, Sketch):
+        return part
+    if isinstance(part, Task):
+        return part.s()
+    if isinstance(part, Handle):
+        raise TypeError(f"{part!r} is a call that was made already: parts are calls that are not made yet, f.s(..)")
+    raise TypeError(f"{part!r} is no part of a chain or group: write f.s(..), the call of a task that is not made yet")
 
 
 def starmap(task: Task[..., Any], items: Iterable[Sequence[object]]) -> Spread:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -36,7 +38,7 @@ class RemoteTraceback(Exception):  # noqa: N818  it is the cause that Python sho
 class Handle:
     """A call, a chain or a group. It is entered within milliseconds; its methods wait for that."""
 
-    __slots__ = ("__weakref__", "_callbacks", "_failure", "_id", "_name", "_over", "_session", "forgotten")
+    __slots__ = ("__weakref__", "_callbacks", "_failure", "_id", "_name", "_over", "_session", "_silent")
 
     def __init__(self, session: Session, name: str) -> None:
         """Stand for what `session` enters."""
@@ -45,10 +47,13 @@ class Handle:
         self._failure: ClearwayError | None = None
         self._over: wire.Over | None = None
         self._callbacks: list[Callable[[], None]] = []
-        self.forgotten = False
+        self._silent = False
 
     def __repr__(self) -> str:
         return f"<Handle {self._id or 'new'} {self._name}>"
+
+    def __del__(self) -> None:
+        self._complain()
 
     @property
     def id(self) -> int:
@@ -56,8 +61,7 @@ class Handle:
         with self._session.over:
             while not self._id and self._failure is None:
                 self._session.over.wait()
-        if self._failure is not None:
-            raise self._failure
+        self._check()
         return self._id
 
     @property
@@ -109,7 +113,7 @@ class Handle:
     def _wait(self, timeout: float | None) -> None:
         end = None if timeout is None else time.monotonic() + timeout
         session = self._session
-        session.want(1)
+        session.want(self)
         try:
             with session.over:
                 while self._over is None and self._failure is None:
@@ -118,7 +122,7 @@ class Handle:
                         raise TimeoutError(f"call {self._id} of {self._name} is not over after {timeout:g} s")
                     session.over.wait(left)
         finally:
-            session.want(-1)
+            session.want_no_more(self)
 
     async def _awaited(self) -> Any:  # noqa: ANN401
         loop = asyncio.get_running_loop()
@@ -129,18 +133,22 @@ class Handle:
                 over.set_result(None)
 
         def tell() -> None:
-            loop.call_soon_threadsafe(note)
+            with contextlib.suppress(RuntimeError):  # its loop was closed meanwhile: nobody waits there any more
+                loop.call_soon_threadsafe(note)
 
         with self._session.over:
             waits = self._over is None and self._failure is None
             if waits:
                 self._callbacks.append(tell)
         if waits:
-            self._session.want(1)
+            self._session.want(self)
             try:
                 await over
             finally:
-                self._session.want(-1)
+                self._session.want_no_more(self)
+                with self._session.over:
+                    if tell in self._callbacks:
+                        self._callbacks.remove(tell)
         if self._over is not None and (self._over.parts or wire.file_of(self._over.value)):
             return await asyncio.to_thread(self._result)
         return self._result()
@@ -148,7 +156,22 @@ class Handle:
     def _entered(self, number: int, failure: ClearwayError | None) -> None:
         self._id, self._failure = number, failure
         if failure is not None:
+            self._silent = not self._callbacks
             self._tell()
+
+    def _check(self) -> None:
+        """Raise what kept it from being entered."""
+        if self._failure is not None:
+            self._silent = False
+            raise self._failure
+
+    def _complain(self) -> None:
+        """Tell of a call that was not entered, where nobody has asked for it."""
+        if self._silent and sys.stderr is not None:
+            self._silent = False
+            sys.stderr.write(
+                f"clearway: a call of {self._name} was not made, and nobody asked for it: {self._failure}\n"
+            )
 
     def _ended(self, over: wire.Over) -> None:
         self._over = over
@@ -160,8 +183,7 @@ class Handle:
         self._callbacks.clear()
 
     def _result(self) -> Any:  # noqa: ANN401
-        if self._failure is not None:
-            raise self._failure
+        self._check()
         over = self._over
         if over is None:
             raise CallError(f"call {self._id} of {self._name} is not over")
@@ -172,9 +194,15 @@ class Handle:
         if not over.parts:
             raise raised(self._session, over, self._name)
         error = raised(self._session, self._session.ask(f"calls/{over.call}/failure", wire.Over), self._name)
-        row = self.row
-        error.add_note(f"{row['kind']} {over.call}: {row['failed']} of its {row['parts']} parts failed")
+        error.add_note(_note(self.row))
         raise error
+
+
+def _note(row: dict[str, Any]) -> str:
+    if row["kind"] == "chain":
+        behind = "" if row["over"] == row["parts"] else "; what is behind it does not run"
+        return f"chain {row['id']}: its part {row['over']} of {row['parts']} failed{behind}"
+    return f"{row['kind']} {row['id']}: {row['failed']} of its {row['parts']} parts failed"
 
 
 def content_of(session: Session, value: wire.Value) -> bytes:
@@ -197,18 +225,19 @@ def parts_of(session: Session, over: wire.Over) -> Any:  # noqa: ANN401
             return found
 
 
-def raised(session: Session, over: wire.Over, name: str) -> BaseException:
+def raised(session: Session, over: wire.Over, name: str) -> Exception:
     """Return the exception with which a call failed, with where it was raised as its cause."""
     problem = over.problem or wire.Problem(["CallError"], "it failed, and nothing says why")
     if problem.types[0] in _OURS and not over.value:
         return _OURS[problem.types[0]](f"call {over.call} of {name}: {problem.message}")
-    error: BaseException | None = None
+    error: object = None
     if over.value:
         try:
             error = loads(content_of(session, over.value))
         except Exception:  # noqa: BLE001  a class that is only there: its name and text are told instead
             error = None
-    if not isinstance(error, BaseException):
+    if not isinstance(error, Exception) or isinstance(error, StopIteration | StopAsyncIteration):
+        # None at all, or one that would end the program that asks, or the loop that asks, in place of the call
         error = CallError(f"call {over.call} of {name} raised {problem.types[0]}: {problem.message}")
     error.__cause__ = RemoteTraceback(problem.traceback)
     return error

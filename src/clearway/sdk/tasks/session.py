@@ -15,8 +15,8 @@ import secrets
 import threading
 import time
 import weakref
-from collections import deque
-from itertools import count
+from collections import Counter, deque
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,6 +26,8 @@ from clearway.model.errors import ClearwayError, ControllerError, FullError, Not
 from clearway.sdk.tasks.reach import inside_a_job, reach, where
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clearway.sdk.tasks.handle import Handle
     from clearway.sdk.transport import Line
 
@@ -33,7 +35,10 @@ MOST_UNSENT = 10_000
 """So many calls may wait to be sent; then whoever makes more waits."""
 BATCH = 2_000
 MOST_POLLED = 10_000
+"""So many calls are asked for at once."""
 WAIT_MS = 30_000
+TURN_MS = 500
+"""So long each part is asked for where more are waited for: others have their turn."""
 LINGER_MS = 15
 AGAIN_S = (0.05, 0.1, 0.25, 0.5, 1.0)
 """Pauses before a controller that does not answer is tried again; the last one repeats."""
@@ -61,8 +66,10 @@ class Session:
         self._known: set[str] = set()
         self.over = threading.Condition()
         self._pending: dict[int, weakref.ref[Handle]] = {}
-        self._wanted = 0
+        self._wanted: Counter[Handle] = Counter()
+        self._turn = 0
         self._polled: set[int] = set()
+        self._refused: weakref.WeakSet[Handle] = weakref.WeakSet()
         self._poll_line: Line | None = None
         self._sender = threading.Thread(target=self._send_for_ever, name="clearway-send", daemon=True)
         self._poller: threading.Thread | None = None
@@ -83,6 +90,7 @@ class Session:
         """Send what a handle stands for, soon. Waits where too much is on its way."""
         with self._room:
             if not self._sender.is_alive():
+                self._sender = threading.Thread(target=self._send_for_ever, name="clearway-send", daemon=True)
                 self._sender.start()
             while len(self._unsent) >= MOST_UNSENT:
                 self._room.wait()
@@ -107,6 +115,8 @@ class Session:
 
     def _end(self) -> None:
         self.flush()
+        for handle in list(self._refused):
+            handle._complain()  # noqa: SLF001  a handle is this session's
         for actor in list(self._actors) if self.pid == os.getpid() else ():
             with contextlib.suppress(ClearwayError):  # no controller: its job is to be cancelled by hand
                 self.end_actor(actor)
@@ -119,7 +129,10 @@ class Session:
                 some = [self._unsent.popleft() for _ in range(min(len(self._unsent), BATCH))]
                 self._sending = len(some)
                 self._room.notify_all()
-            self._send(some)
+            try:
+                self._send(some)
+            except Exception as error:  # noqa: BLE001  whatever it is: who waits is told, and the next are sent
+                self._note(some, 0, ControllerError(f"it cannot be sent: {error!r}"))
             with self._room:
                 self._sending = 0
                 self._room.notify_all()
@@ -138,13 +151,18 @@ class Session:
         else:
             first = entered.first
             self._known |= digests
+        self._note(some, first, failure)
+
+    def _note(self, some: list[_Unsent], first: int, failure: ClearwayError | None) -> None:
         with self.over:
             for at, one in enumerate(some):
                 one.handle._entered(first + at, failure)  # noqa: SLF001  a handle is this session's
-                if failure is None and not one.handle.forgotten:
+                if failure is None:
                     self._pending[first + at] = weakref.ref(one.handle)
+                else:
+                    self._refused.add(one.handle)
             self.over.notify_all()
-        self._nudge()
+        self._nudge(one.handle for one in some)
 
     def _ask_until_room(self, message: bytes) -> bytes:
         """Have calls entered. Where the controller has no room for more it is asked again, however long that takes."""
@@ -225,23 +243,31 @@ class Session:
         with self.over:
             self._pending[handle.id] = weakref.ref(handle)
 
-    def want(self, by: int) -> None:
-        """Note that somebody waits for ends (1), or does no more (-1)."""
+    def want(self, handle: Handle) -> None:
+        """Note that somebody waits for the end of a handle."""
         with self.over:
-            self._wanted += by
-            if self._poller is None:
+            self._wanted[handle] += 1
+            if self._poller is None or not self._poller.is_alive():
                 self._poller = threading.Thread(target=self._poll_for_ever, name="clearway-poll", daemon=True)
                 self._poller.start()
             self.over.notify_all()
-        self._nudge()
+        self._nudge([handle])
 
-    def _nudge(self) -> None:
-        """Have a poll that is under way begin anew where it does not ask for all that is pending."""
+    def want_no_more(self, handle: Handle) -> None:
+        """Take back one `want`."""
+        with self.over:
+            self._wanted[handle] -= 1
+            if not self._wanted[handle]:
+                del self._wanted[handle]
+
+    def _nudge(self, handles: Iterable[Handle]) -> None:
+        """Have a poll that is under way begin anew where it does not ask for what somebody waits for."""
         line = self._poll_line
-        if line is not None and self._wanted and len(self._polled) < MOST_POLLED:
-            with self.over:
-                missing = any(number not in self._polled for number in reversed(self._pending))
-            if missing:
+        if line is None or not self._wanted or len(self._wanted) > MOST_POLLED:
+            return
+        with self.over:
+            asked = [one._id for one in handles if one in self._wanted]  # noqa: SLF001
+            if any(number in self._pending and number not in self._polled for number in asked):
                 line.cut()
 
     def _poll_for_ever(self) -> None:
@@ -250,11 +276,11 @@ class Session:
             with self.over:
                 while not (self._wanted and self._pending):
                     self.over.wait()
-                numbers = self._alive()
+                numbers, wait_ms = self._next_polled()
             if not numbers:
                 continue
             try:
-                self._poll(numbers)
+                self._poll(numbers, wait_ms)
                 failures = 0
             except NotFoundError as error:
                 self._drop(numbers, error)
@@ -262,17 +288,25 @@ class Session:
                 time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)] if failures else 0)
                 failures += 1
 
-    def _alive(self) -> list[int]:
+    def _next_polled(self) -> tuple[list[int], int]:
+        """Return what is asked for next, and how long: first what somebody waits for, by turns where that is much."""
         for number in [n for n, ref in self._pending.items() if ref() is None]:
             del self._pending[number]
-        return sorted(self._pending)[:MOST_POLLED]
+        known = {one._id for one in self._wanted} & self._pending.keys()  # noqa: SLF001
+        wanted = sorted(known)
+        if len(wanted) <= MOST_POLLED:
+            others = (number for number in self._pending if number not in known)
+            more = islice(others, MOST_POLLED - len(wanted))
+            return sorted([*wanted, *more]), WAIT_MS
+        at = self._turn = (self._turn + MOST_POLLED) % len(wanted)
+        return sorted((wanted[at:] + wanted[:at])[:MOST_POLLED]), TURN_MS
 
-    def _poll(self, numbers: list[int]) -> None:
+    def _poll(self, numbers: list[int], wait_ms: int) -> None:
         if self._poll_line is None:
             self._poll_line = reach().line()
         line, self._polled = self._poll_line, set(numbers)
         many = max(1, len(numbers) // 4)
-        said = wire.Poll(_ranges(numbers), WAIT_MS, min(many, 500), LINGER_MS)
+        said = wire.Poll(_ranges(numbers), wait_ms, min(many, 500), LINGER_MS)
         try:
             answer = line.call("POST", "calls/poll", wire.encode(said))
         except ControllerError:
@@ -295,7 +329,7 @@ class Session:
         """Fail the handles of calls that the controller does not know, one by one."""
         for number in numbers:
             try:
-                self._poll([number])
+                self._poll([number], 0)
             except NotFoundError:
                 with self.over:
                     ref = self._pending.pop(number, None)

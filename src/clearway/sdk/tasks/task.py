@@ -20,6 +20,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from clearway.model.errors import InputError
 from clearway.sdk.tasks.actor import ActorClass
 from clearway.sdk.tasks.building import BUILDING
 from clearway.sdk.tasks.canvas import Signature, Spread, chunks, starmap
@@ -121,7 +122,7 @@ class Task(Generic[P, R]):
         key = how, os.getcwd()  # noqa: PTH109  a text, not a path
         found = self._recipes.get(key)
         if found is None:
-            found = self._recipes[key] = Recipe(digest, self.name, how, json.dumps(worker_words(self.words)))
+            found = self._recipes[key] = Recipe(digest, self.name, how, said_words(self.words))
         return found
 
     def _pack(self) -> tuple[str, bytes]:
@@ -146,6 +147,20 @@ def value_of(session: Session, value: object) -> Value:
 
     content = dumps(value)
     return content if len(content) <= MOST_INLINE else session.keep(content)
+
+
+def said_words(words: dict[str, object], *, actor: bool = False) -> str:
+    """Return options as they are sent. InputError: one of them is refused, whichever controller is asked."""
+    from clearway.calls.words import plain_words, read_rules
+
+    for word, value in words.items():
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise InputError(word, value, f"texts, numbers, lists and maps ({error})", "task") from error
+    said = json.dumps(worker_words(words))
+    read_rules({"user": "me", **plain_words(said)}, {}, actor=actor)
+    return said
 
 
 def worker_words(words: dict[str, object]) -> dict[str, object]:

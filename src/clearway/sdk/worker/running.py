@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import traceback
-from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from clearway.calls import wire
@@ -16,6 +15,7 @@ from clearway.sdk.tasks.handle import parts_of
 from clearway.sdk.tasks.session import session
 from clearway.sdk.tasks.task import MOST_INLINE, Task
 from clearway.sdk.tasks.values import dumps, loads
+from clearway.sdk.worker.named import name_file
 from clearway.sdk.worker.output import Output
 from clearway.sdk.worker.telling import told
 
@@ -83,7 +83,8 @@ class Runs:
 
     def _method(self, recipe: wire.Told, given: wire.Given) -> Any:  # noqa: ANN401
         if recipe.function not in self._actors:
-            _, (made, args, kwargs) = loads(self._bodies[recipe.function])
+            file, (made, args, kwargs) = loads(self._bodies[recipe.function])
+            name_file(made, file)
             self._actors[recipe.function] = made(*args, **kwargs)
         name, args, kwargs = loads(_content(given.value))
         if not name:
@@ -103,8 +104,7 @@ class Runs:
         if found is None:
             file, made = loads(self._bodies[digest])
             found = self._functions[digest] = made.function if isinstance(made, Task) else made
-            if isinstance(found, FunctionType):
-                found.__code__ = _in_file(found.__code__, file)
+            name_file(found, file)
         return found
 
     def _finish(self, result: Any) -> Any:  # noqa: ANN401
@@ -121,12 +121,6 @@ class Runs:
 
 async def _listed(items: AsyncIterator[Any]) -> list[Any]:
     return [item async for item in items]
-
-
-def _in_file(code: CodeType, file: str) -> CodeType:
-    """Return code that says in tracebacks which file it is from."""
-    parts = tuple(_in_file(part, file) if isinstance(part, CodeType) else part for part in code.co_consts)
-    return code.replace(co_filename=file, co_consts=parts) if file else code
 
 
 def _content(value: wire.Value) -> bytes:
