@@ -50,7 +50,7 @@ def test_a_fleet_made_to_measure_holds_the_largest_job_and_the_work(data: Path) 
     survey = Survey.of(trace)
     fleet = fleet_for(trace, survey)
     gpus = sum(n.gpus for n in fleet.nodes)
-    assert 0.79 < survey.gpu_work / (1000 * survey.span_us * gpus) <= 0.8
+    assert 0.79 < survey.gpus[""].work / (1000 * survey.span_us * gpus) <= 0.8
     assert "no fleet is stated" in fleet.notes[0]
 
 
@@ -73,3 +73,15 @@ def test_jobs_that_come_at_once_do_not_make_a_fleet_without_bounds(jobs: int, tm
     fleet = fleet_for(trace, Survey.of(trace))
     assert len(fleet.nodes) == jobs
     assert ("1 node of 8 GPUs" in fleet.notes[0]) == (jobs == 1)
+
+
+def test_a_fleet_made_to_measure_has_the_models_that_jobs_name(tmp_path: Path) -> None:
+    file = tmp_path / "models.jsonl"
+    with written(file) as write:
+        for i, model in enumerate(("A100", "H100", "")):
+            demand = Demand(gpus=8, gpu_models=(model,) if model else ())
+            write(Arrival(i, JobSpec(f"job-{i}", (Role(demand=demand),)), Truth(runtimes_us=(SECOND_US,))))
+    trace = open_workload(file)
+    fleet = fleet_for(trace, Survey.of(trace))
+    assert [(n.gpus, n.gpu_model) for n in fleet.nodes] == [(8, ""), (8, "A100"), (8, "H100")]
+    assert "1 node of 8 H100 GPUs" in fleet.notes[0]

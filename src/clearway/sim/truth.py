@@ -29,6 +29,7 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     never. `speed` by GPU model and `slowdown` by level are in millionths, `busy` (the part of its devices that it
     really uses) in thousandths. `result` is the JSON text that a success gives back, `reports` are
     those that it tells on its way, evenly over its work: the first at step 1, the last with its end.
+    `took_us` is how long it took when it was recorded, from its submit to its end: nothing is simulated by it.
     """
 
     runtimes_us: tuple[int, ...] = ()
@@ -40,6 +41,7 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     cancel_after_us: int | None = None
     result: str = ""
     reports: tuple[str, ...] = ()
+    took_us: int | None = None
 
     def runtime_us(self, attempt: int) -> int | None:
         """Return how long this attempt would run from nothing; None for until it is stopped."""

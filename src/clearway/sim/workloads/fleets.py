@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clearway.model.fleet import LimitSpec, NodeSpec
-    from clearway.sim.workloads.survey import Survey
+    from clearway.sim.workloads.survey import Need, Survey
     from clearway.sim.workloads.trace import Trace
 
 USE = 0.8  # a fleet made up for a trace is so large that the trace's work would fill at most this part of it
@@ -86,26 +86,32 @@ def _from_yaml(path: Path) -> Fleet:
 
 
 def _to_measure(survey: Survey) -> tuple[tuple[NodeSpec, ...], str]:
-    """Return nodes of GPUs, or one pool of processors where no job asks for a GPU."""
-    if survey.gpu_work:
-        need, why = _need(survey.gpu_work, survey.span_us, survey.largest_gpus, survey.all_gpus)
-        count = max(1, math.ceil(need / (WHOLE * NODE_GPUS)))
-        nodes = "1 node" if count == 1 else f"{count:,} nodes"
-        return gpu_nodes(count, NODE_GPUS), f"no fleet is stated: {nodes} of {NODE_GPUS} GPUs, {why}; {PACE}"
-    need, why = _need(survey.cpu_work, survey.span_us, survey.largest_cpus, survey.all_cpus)
+    """Return nodes of GPUs for each model that jobs name, or one pool of processors where no job asks for a GPU."""
+    if any(need.work for need in survey.gpus.values()):
+        parts = [_nodes(model, need, survey.span_us) for model, need in sorted(survey.gpus.items())]
+        said = "; ".join(f"{words}, {why}" for _, words, why in parts)
+        return tuple(node for nodes, _, _ in parts for node in nodes), f"no fleet is stated: {said}; {PACE}"
+    need, why = _enough(survey.cpus, survey.span_us)
     count = max(1, math.ceil(need / ONE_CPU))
     return pool(count), f"no fleet is stated: one pool of {count:,} CPUs, {why}; {PACE}"
 
 
-def _need(work: int, span_us: int, largest: int, together: int) -> tuple[float, str]:
+def _nodes(model: str, need: Need, span_us: int) -> tuple[tuple[NodeSpec, ...], str, str]:
+    milli, why = _enough(need, span_us)
+    count = max(1, math.ceil(milli / (WHOLE * NODE_GPUS)))
+    words = f"{'1 node' if count == 1 else f'{count:,} nodes'} of {NODE_GPUS} {f'{model} ' if model else ''}GPUs"
+    return gpu_nodes(count, NODE_GPUS, model, model or "node"), words, why
+
+
+def _enough(need: Need, span_us: int) -> tuple[float, str]:
     """Return how many thousandths of a unit are needed, and by which rule.
 
     Jobs that come nearly at once would ask for a fleet without bounds: more than all of them hold is never needed.
     """
-    even = work / (span_us * USE)
-    if even <= largest:
-        return largest, RULES["largest"]
-    return (together, RULES["all"]) if even >= together else (even, RULES["work"])
+    even = need.work / (span_us * USE)
+    if even <= need.largest:
+        return need.largest, RULES["largest"]
+    return (need.together, RULES["all"]) if even >= need.together else (even, RULES["work"])
 
 
 def _with_all(queues: tuple[QueueSpec, ...], survey: Survey) -> tuple[QueueSpec, ...]:

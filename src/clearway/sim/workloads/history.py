@@ -133,4 +133,5 @@ def _truth(life: _Life) -> Truth:
         runtimes_us=tuple(run_us for run_us, _ in life.runs),
         exit_codes=tuple(code for _, code in life.runs) or (0,),
         cancel_after_us=life.ended_us - life.submitted_us if cancelled else None,
+        took_us=max(0, life.ended_us - life.submitted_us),
     )

@@ -31,10 +31,11 @@ def in_order(look: Callable[[], Iterator[Line]], read: Callable[[], Iterator[Lin
     """Yield the lines of `read` by time, equal ones as they stand; `look` yields the same lines for a first look."""
     if all(a.at_us <= b.at_us for a, b in pairwise(look())):
         return read()
-    return _merged(read())
+    return merged(read())
 
 
-def _merged(lines: Iterator[Line]) -> Iterator[Line]:
+def merged(lines: Iterator[Line]) -> Iterator[Line]:
+    """Yield lines by time, read only once: pieces of them are sorted on disk and put together."""
     pieces: list[IO[bytes]] = []
     try:
         while piece := sorted(islice(lines, PIECE_LINES), key=lambda line: line[:2]):

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 NAME = "clearway-workload"
 VERSION = 1
 HEADER_WORDS = ("format", "version", "clock", "title", "origin", "fleet", "queues", "limits", "jobs")
-REMEMBERED = 4096  # different jobs, apart from name and times, that are read only once
+TOOK = "took"  # the one word that only a workload has: nothing is simulated by it
+REMEMBERED = 4096  # different jobs, apart from name, labels and times, that are read only once
 
 _jobs = msgspec.json.Decoder(dict[str, Any])
 _words = msgspec.json.Encoder(order="deterministic")
@@ -62,13 +63,18 @@ def _lines(path: Path, damage: Damage) -> Iterator[Line]:
             damage.add(number, error)
 
 
-def _build(line: Line, clock_us: int | None) -> Arrival:
+def build(line: Line, clock_us: int | None = None) -> Arrival:
+    """Return the job of a line; its field is the line's JSON text. Raises InputError for a bad word or value."""
     words = _jobs.decode(line.fields[0])
     words.pop("submit", None)
     name = v.name("name", words.pop("name", None))
+    took = words.pop(TOOK, None)
     truth = _truth(_words.encode({k: words.pop(k) for k in TRUTH_WORDS if k in words}))
+    if took is not None:
+        truth = msgspec.structs.replace(truth, took_us=v.duration(TOOK, took))
+    labels = v.pairs("labels", words.pop("labels", {}))
     deadline = words.pop("deadline", None)
-    spec: JobSpec = msgspec.structs.replace(_spec(_words.encode(words)), name=name)
+    spec: JobSpec = msgspec.structs.replace(_spec(_words.encode(words)), name=name, labels=labels)
     if deadline is not None:
         spec = msgspec.structs.replace(spec, deadline_us=_deadline_us(deadline, clock_us))
     return Arrival(line.at_us, spec, truth)
@@ -104,7 +110,7 @@ def _read(path: Path) -> Trace:
     nodes = header.get("fleet", {}).get("nodes", [])
     clock_us = v.instant("clock", header["clock"]) if header.get("clock") else None
     return Trace(
-        "clearway", path, partial(_lines, path), partial(_build, clock_us=clock_us),
+        "clearway", path, partial(_lines, path), partial(build, clock_us=clock_us),
         nodes=tuple(node for raw in nodes for node in read_nodes(raw)),
         queues=tuple(map(read_queue, header.get("queues", []))),
         limits=tuple(map(read_limit, header.get("limits", []))),

@@ -11,7 +11,7 @@ import msgspec
 
 from clearway.model.job import WHOLE
 from clearway.model.values import MILLI, SECOND_US
-from clearway.sim.workloads.own import NAME, VERSION
+from clearway.sim.workloads.own import NAME, TOOK, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -85,6 +85,8 @@ def _truth_words(truth: Truth) -> dict[str, Any]:
         words["exit_code"] = truth.exit_codes[0] if len(truth.exit_codes) == 1 else list(truth.exit_codes)
     if truth.cancel_after_us is not None:
         words["cancel_after"] = seconds(truth.cancel_after_us)
+    if truth.took_us is not None:
+        words[TOOK] = seconds(truth.took_us)
     return words
 
 
