@@ -44,7 +44,11 @@ class Desk:
         self._keys += 1
         recipes = [Recipe(f"f{n}", f"f{n}", words=json.dumps(words)) for n in range(functions)]
         said = Enter(key or f"k{self._keys}", recipes, list(roots), {f"f{n}": b"code" for n in range(functions)})
+        return self.put(said)
+
+    def put(self, said: Enter) -> int:
         with self.tables.writing() as connection:
+            self.book.check(connection, said)
             return self.book.enter(connection, said, self.now_us)
 
     def take(self, most: int = 100, job: int = 1, attempt: int = 1, pool: int = 1) -> list[Given]:

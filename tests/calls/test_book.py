@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clearway.calls import ends, schema
 from clearway.calls.tidy import tidy
-from clearway.calls.wire import ChainSpec, GroupSpec, MapSpec
+from clearway.calls.wire import ChainSpec, Enter, GroupSpec, MapSpec, Recipe
 from clearway.model.errors import FullError, InputError
 from clearway.store.beside import SqliteBeside
 from tests.calls.books import BAD, Desk, call
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from clearway.calls.wire import Spec
     from clearway.calls.words import Rules
 
 
@@ -42,11 +44,9 @@ def test_entered_twice_under_one_key_is_entered_once(desk: Desk) -> None:
 
 
 def test_a_function_must_have_been_sent(desk: Desk) -> None:
-    from clearway.calls.wire import Enter, Recipe  # noqa: PLC0415
-
     said = Enter("k", [Recipe("nobody's", "f")], [call()])
-    with pytest.raises(InputError, match="was sent"), desk.tables.writing() as connection:
-        desk.book.enter(connection, said, 0)
+    with pytest.raises(InputError, match="was sent"):
+        desk.put(said)
     assert desk.rows() == []
 
 
@@ -76,14 +76,8 @@ def test_a_call_that_loses_too_many_workers_is_named(desk: Desk) -> None:
     desk.take()
     assert desk.lost() == [root]
     with desk.tables.writing() as connection:
-        desk.book.fail(connection, _is(root), BAD, 0)
+        desk.book.fail(connection, schema.is_held & (schema.call.c.id == root), BAD, 0)
     assert desk.state(root) == "failed"
-
-
-def _is(root: int) -> object:
-    from clearway.calls import schema  # noqa: PLC0415
-
-    return schema.call.c.id == root
 
 
 def test_failures_are_tried_again_after_a_delay_that_doubles(desk: Desk) -> None:
@@ -303,3 +297,58 @@ def test_who_is_asked_for_is_known_after_reading_anew(desk: Desk) -> None:
     desk.book.pools[1].asked.add(7)
     desk.check()
     assert desk.book.pools[1].asked == {7}
+
+
+def test_a_call_that_was_handed_over_anew_is_not_the_one_before(desk: Desk) -> None:
+    desk.enter(call())
+    (before,) = desk.take()
+    with desk.tables.writing() as connection:
+        desk.book.back(connection, 1, 1, [(before.call, before.attempt)])
+    (after,) = desk.take()
+    holds = [(before.call, before.attempt)]
+    with desk.tables.writing() as connection:
+        assert desk.book.not_theirs(connection, 1, 1, holds) == [before.call]
+        desk.book.keep_only(connection, 1, 1, holds)
+    assert [(one.call, one.attempt) for one in desk.take(job=2)] == [(after.call, 3)]
+
+
+def test_what_was_undone_is_not_remembered(desk: Desk) -> None:
+    with desk.tables.writing() as connection:
+        said = Enter("undone", [Recipe("f0", "f0", words='{"max_retries": 7}')], [call()], {"f0": b"code"})
+        desk.book.enter(connection, said, 0)
+        assert desk.book.recipes.rules(1).max_retries == 7
+        connection.rollback()
+    with desk.tables.writing() as connection:
+        desk.book.reload(connection)
+    desk.enter(call(), max_retries=1)
+    assert desk.book.recipes.rules(1).max_retries == 1
+
+
+def test_rules_of_what_is_in_are_never_refused(desk: Desk) -> None:
+    root = desk.enter(call(), max_retries=1)
+    given = desk.take()
+
+    def refuses(_recipe: Recipe) -> Rules:
+        raise InputError("queue", "q", "a queue that exists")
+
+    before, desk.book.recipes.read = desk.book.recipes.read, refuses
+    desk.done(*given, problem=BAD)
+    assert desk.state(root) == "pending", "its own words hold: it is tried again"
+    desk.book.recipes.read = before
+
+
+def test_more_wholes_may_end_at_once_than_go_into_one_question(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ends, "AT_ONCE", 10)
+    first = desk.enter(*[ChainSpec([call()])] * 25)
+    with desk.tables.writing() as connection:
+        desk.book.fail_pool(connection, desk.book.pools[1], BAD, 0, held=True)
+    assert {desk.state(first + at) for at in range(25)} == {"failed"}
+
+
+@pytest.mark.parametrize("levels", [101, 400])
+def test_parts_in_parts_have_so_many_levels(desk: Desk, levels: int) -> None:
+    spec: Spec = call()
+    for _ in range(levels):
+        spec = GroupSpec([spec])
+    with pytest.raises(InputError, match="100 levels"):
+        desk.enter(spec)

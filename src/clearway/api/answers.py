@@ -348,7 +348,7 @@ OTHER_BODIES = {
     f"PUT {API}/code/{{digest}}": _BYTES,
     f"PUT {API}/secrets/{{secret}}": _BYTES,
     f"PUT {API}/calls/files/{{name}}": _BYTES,
-    **{f"POST {API}/calls{rest}": _PACKED for rest in ("", "/turn", "/report", "/poll")},
+    **{f"POST {API}/calls{rest}": _PACKED for rest in ("", "/parts", "/turn", "/report", "/poll")},
 }
 """What other bodies are."""
 
@@ -359,7 +359,7 @@ OTHER_KINDS: dict[str, tuple[str, ...]] = {
     f"GET {API}/jobs/{{ref}}/logs": (_BYTES, "application/json"),
     f"GET {API}/calls/files/{{name}}": (_BYTES,),
     f"GET {API}/calls/{{call}}/logs": (_BYTES,),
-    **{f"POST {API}/calls{rest}": (_PACKED,) for rest in ("", "/turn", "/report", "/poll")},
+    **{f"POST {API}/calls{rest}": (_PACKED,) for rest in ("", "/parts", "/turn", "/report", "/poll")},
     f"GET {API}/calls/{{call}}/members": (_PACKED,),
     f"GET {API}/calls/{{call}}/failure": (_PACKED,),
 }

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from clearway.api.admission import admit, defaults_for
-from clearway.api.call_files import value_path
+from clearway.api.call_files import sweep_values, value_path
 from clearway.api.queues import DEFAULT
 from clearway.api.secrets import check_secrets
 from clearway.calls.pools import Pool
-from clearway.calls.service import CallService
+from clearway.calls.service import CallService, Surroundings
 from clearway.calls.words import plain_words, read_rules
 from clearway.compose.stores import open_calls
 from clearway.model.errors import InputError
+from clearway.model.events import Submitted
 from clearway.model.words import read_job
 
 if TYPE_CHECKING:
@@ -21,8 +23,10 @@ if TYPE_CHECKING:
     from clearway.calls.wire import Recipe
     from clearway.calls.words import Rules
     from clearway.compose.assemble import Assembled
+    from clearway.control import JobRow
     from clearway.model.job import JobSpec
 
+_WORKER = re.compile("(?:worker|actor)-([0-9]+)-[0-9]+")
 ACTOR = "CLEARWAY_ACTOR"
 """Variable by which a worker knows that it is an actor."""
 POOL = "CLEARWAY_POOL"
@@ -44,12 +48,19 @@ def call_service(desk: Desk, parts: Assembled) -> CallService:
         admit(desk, spec)
         check_secrets(desk, spec.secrets, spec.user, spec.tenant)
 
+    def pool_of(row: JobRow) -> int | None:
+        return _pool_of(desk, row)
+
     def drop(names: list[str]) -> None:
         for name in names:
             value_path(desk, name).unlink(missing_ok=True)
 
+    def sweep(age_us: int, keep: set[str]) -> None:
+        sweep_values(desk.settings.home, age_us, keep)
+
     tables = open_calls(desk.settings, parts.journal)
-    service = CallService(tables, parts.controller, rules, judge, worker_job, drop, desk.settings.most_calls)
+    around = Surroundings(rules, judge, worker_job, pool_of, drop, sweep)
+    service = CallService(tables, parts.controller, around, desk.settings.most_calls)
     desk.board.on_attempt_over = service.attempt_over
     return service
 
@@ -70,6 +81,15 @@ def _check_there(desk: Desk, spec: JobSpec) -> None:
     for name in spec.uses:
         if name not in desk.board.limits:
             raise InputError("uses", name, "a shared limit that exists", "task")
+
+
+def _pool_of(desk: Desk, row: JobRow) -> int | None:
+    """Return the pool that a job is a worker of: by its name, and by the words that it was submitted with."""
+    named = _WORKER.fullmatch(row.name)
+    if named is None:
+        return None
+    words = [record.spec for record in desk.records(row.id) if isinstance(record, Submitted)]
+    return int(named[1]) if words and dict(words[0].env).get(POOL) == named[1] else None
 
 
 def _check_runs(spec: JobSpec) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import Request, Response
@@ -15,10 +18,9 @@ from clearway.api.roles import guarded
 from clearway.model.errors import ConflictError, InputError, NotFoundError, StoreError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from clearway.api.desk import Desk
 
+LOG = logging.getLogger("clearway.calls")
 FOLDER = "values"
 _NAME = re.compile("[0-9a-f]{32}")
 _PIECE = 2**20
@@ -62,6 +64,19 @@ async def keep(desk: TheDesk, name: str, request: Request) -> Response:
     finally:
         fresh.unlink(missing_ok=True)
     return answer({"name": name, "size": path.stat().st_size})
+
+
+def sweep_values(home: Path, age_us: int, keep: set[str]) -> None:
+    """Remove files of values that were written longer ago than that, but for some names."""
+    before_s = time.time() - age_us / 1e6
+    try:
+        for entry in os.scandir(home / FOLDER):
+            if entry.name not in keep and entry.stat(follow_symlinks=False).st_mtime < before_s:
+                Path(entry.path).unlink(missing_ok=True)
+    except FileNotFoundError:
+        return  # no value was ever kept, or it went meanwhile
+    except OSError as error:
+        LOG.warning("values that belong to no call cannot be removed: %s", error)
 
 
 def _private(path: str, flags: int) -> int:

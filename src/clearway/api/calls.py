@@ -34,6 +34,13 @@ async def enter(desk: TheDesk, request: Request) -> Response:
     return _answer(entered)
 
 
+@router.post("/calls/parts")
+async def part(desk: TheDesk, request: Request) -> Response:
+    """Keep values of a map that is entered later; answered when they are on disk."""
+    await asyncio.wrap_future(desk.calls.part(await _read(request, wire.Part)))
+    return _answer(None)
+
+
 @router.post("/calls/turn")
 async def turn(desk: TheDesk, request: Request) -> Response:
     """Hand calls to a worker; waits for some as long as it says."""

@@ -39,7 +39,7 @@ _NEEDED: dict[Role, str] = {
     """,
     Role.operator: """
         POST queues, queues/{queue}, queues/{queue}/preview, nodes/{node}/drain, bookings, bookings/{booking}/cancel
-        POST calls, calls/turn, calls/report, calls/poll, calls/{call}/cancel, calls/actors/{key}/end
+        POST calls, calls/parts, calls/turn, calls/report, calls/poll, calls/{call}/cancel, calls/actors/{key}/end
         GET changes, calls/files/{name}
         PUT calls/files/{name}
     """,

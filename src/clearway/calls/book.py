@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from clearway.calls import schema
+from clearway.calls import marks, parts, schema
 from clearway.calls.draft import PAGE, Draft, values_of
 from clearway.calls.ends import Ends
 from clearway.calls.pools import Pool, smoothed
 from clearway.calls.rates import Rates
+from clearway.calls.recipes import Recipes
 from clearway.calls.states import Kind, State
-from clearway.calls.wire import Enter, Given, Recipe, Told, calls_of, file_of, numbered
+from clearway.calls.tidy import tidy
+from clearway.calls.wire import Enter, Given, calls_of, check, file_of, numbered
 from clearway.model.errors import FullError, InputError
 
 if TYPE_CHECKING:
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row
 
-    from clearway.calls.pools import Job
-    from clearway.calls.wire import Done, Problem
+    from clearway.calls.ends import Ended
+    from clearway.calls.wire import Done, Problem, Recipe
     from clearway.calls.words import Rules
     from clearway.model.fleet import QueueSpec
 
@@ -47,7 +50,8 @@ _LATER = (
         problem=bindparam("b_problem"), log=bindparam("b_log"), worker=None,
     )
 )  # fmt: skip
-_AT_ONCE = 500
+OVER_KEPT_US = 30 * 24 * 3600 * 1_000_000
+"""So long it is known of an actor that it is over."""
 
 
 class Book:
@@ -65,52 +69,43 @@ class Book:
         `judge` raises InputError for what may not come in now. What is in is not judged again: the place may have
         other rules since. `most` calls may wait and run.
         """
-        self._read_rules, self._judge, self.rates, self._most = read_rules, judge, Rates(queue_of), most
+        self.recipes, self.rates = Recipes(read_rules), Rates(queue_of)
+        self._judge, self.most = judge, most
         self.pools: dict[int, Pool] = {}
         self._by_words: dict[tuple[str, str | None], int] = {}
-        self._recipes: dict[int, Recipe] = {}
-        self._rules: dict[int, Rules] = {}
-        self._numbers: dict[str, int] = {}
-        self._pool_of: dict[int, int] = {}
         self.took: dict[int, int] = {}
         """How long calls of each recipe take, of those of which one has ended."""
-        self._next = 1
+        self._next = self._next_pool = 1
         self.next_due_us: int | None = None
         self.ended: list[int] = []
         """Nodes that ended in this transaction."""
 
     def reload(self, connection: Connection) -> None:
-        """Read anew what is kept in memory; workers that are known, or asked for, stay."""
+        """Read anew what is kept in memory; workers that are known, or asked for, stay. What they know is forgotten."""
         before = self.pools
-        self.pools, self._by_words, self._numbers, self._pool_of = {}, {}, {}, {}
+        self.pools, self._by_words = {}, {}
         for row in connection.execute(select(schema.pool)):
             pool = before.get(row.id, Pool(row.id, row.words, row.actor))
-            self.pools[row.id] = replace(pool, over=bool(row.over), pending=0, held=0, left=0, maps=deque())
+            pool = replace(pool, over=bool(row.over), over_us=row.over_us)
+            self.pools[row.id] = replace(pool, pending=0, held=0, left=0, maps=deque())
             self._by_words[row.words, row.actor] = row.id
-        for row in connection.execute(select(schema.recipe)):
-            self._numbers[row.said], self._pool_of[row.id] = row.id, row.pool
-            self._recipes[row.id] = msgspec.json.decode(row.said, type=Recipe)
-        self._next = (connection.scalar(select(func.max(_C.id))) or 0) + 1
+            for job in pool.jobs.values():
+                job.told = set()
+        self.recipes.reload(connection)
+        self._next = marks.next_of(connection, marks.NODES, connection.scalar(select(func.max(_C.id))))
+        self._next_pool = marks.next_of(connection, marks.POOLS, max(self.pools, default=0))
         self._count(connection)
         self.rates.reload(connection)
-        self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(_C.state == int(State.LATER)))
+        self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(schema.is_later))
         self.ended = []
 
     def _count(self, connection: Connection) -> None:
-        states = (int(State.PENDING), int(State.HELD))
-        found = (
-            select(_C.pool, _C.state, func.count())
-            .where(_C.kind == int(Kind.CALL), _C.state.in_(states))
-            .group_by(_C.pool, _C.state)
-        )
-        for number, state, count in connection.execute(found):
-            pool = self.pools[number]
-            if state == State.PENDING:
-                pool.pending = count
-            else:
-                pool.held = count
+        for number, count in connection.execute(_per_pool(schema.is_pending)):
+            self.pools[number].pending = count
+        for number, count in connection.execute(_per_pool(schema.is_held)):
+            self.pools[number].held = count
         open_maps = select(_C.id, _C.pool, _C.total, _C.given).where(
-            _C.kind == int(Kind.MAP), _C.state == int(State.HELD), _C.given < _C.total
+            _C.state == schema.HELD, _C.worker.is_(None), _C.kind == int(Kind.MAP), _C.given < _C.total
         )
         for row in connection.execute(open_maps.order_by(_C.id)):
             self.pools[row.pool].maps.append(row.id)
@@ -118,38 +113,52 @@ class Book:
 
     # --- entering ------------------------------------------------------------------------------
 
-    def enter(self, connection: Connection, said: Enter, now_us: int) -> int:
-        """Enter calls; return the number of the first root. InputError, FullError: nothing is entered."""
-        first = connection.scalar(select(schema.entry.c.first).where(schema.entry.c.key == said.key))
-        if first is not None:
-            return int(first)
+    def check(self, connection: Connection, said: Enter) -> None:
+        """Raise InputError or FullError for what may not be entered; nothing is changed."""
+        if _entered(connection, said.key) is not None:
+            return
+        self.recipes.check(connection, said)
         for recipe in said.recipes:
-            self._judge(self._rules_of(recipe))
+            self._judge(self.recipes.read(recipe))
+        for spec in said.roots:
+            check(spec, len(said.recipes))
+        parts.check(connection, said.roots)
         self._check_room(sum(map(calls_of, said.roots)))
-        self._keep_functions(connection, said)
-        numbers = [self._number(connection, recipe) for recipe in said.recipes]
-        draft = self.draft(now_us)
+
+    def enter(self, connection: Connection, said: Enter, now_us: int) -> int:
+        """Enter calls that were checked; return the number of the first root."""
+        first = _entered(connection, said.key)
+        if first is not None:
+            return first
+        self.recipes.keep_functions(connection, said)
         first, self._next = self._next, self._next + len(said.roots)
+        numbers = [
+            self.recipes.number(connection, recipe, self._next - 1, partial(self._pool, connection, recipe.actor))
+            for recipe in said.recipes
+        ]
+        draft = self.draft(now_us)
         for at, spec in enumerate(said.roots):
-            draft.root(numbered(spec, numbers), first + at)
+            draft.root(numbered(parts.inlined(connection, spec), numbers), first + at)
         self.settle(connection, draft)
         connection.execute(insert(schema.entry).values(key=said.key, first=first, at_us=now_us))
         return first
 
     def _check_room(self, more: int) -> None:
-        if more > self._most:
-            raise InputError("calls", more, f"at most {self._most} at once: as many as may wait here (most_calls)")
+        if more > self.most:
+            raise InputError("calls", more, f"at most {self.most} at once: as many as may wait here (most_calls)")
         there = sum(pool.backlog + pool.held for pool in self.pools.values())
-        if there + more > self._most:
-            raise FullError(f"{there} calls wait and run, and {more} more are too many: most_calls is {self._most}")
+        if there + more > self.most:
+            raise FullError(f"{there} calls wait and run, and {more} more are too many: most_calls is {self.most}")
 
     def draft(self, now_us: int) -> Draft:
         """Return an empty draft of new nodes."""
-        return Draft(self._number_node, self._pool_of.__getitem__, now_us)
+        return Draft(self._number_node, self.recipes.pool_of.__getitem__, now_us)
 
     def settle(self, connection: Connection, draft: Draft) -> None:
         """Write a draft, and what follows from nodes of it that are over at once."""
         draft.write(connection)
+        for key, node in draft.sent:
+            parts.move(connection, key, node)
         for pool, count in draft.pending.items():
             self.pools[pool].pending += count
         for pool, node, total in draft.maps:
@@ -162,35 +171,14 @@ class Book:
         self._next += 1
         return self._next - 1
 
-    def _keep_functions(self, connection: Connection, said: Enter) -> None:
-        wanted = {recipe.function for recipe in said.recipes}
-        table = schema.function
-        there = set(connection.scalars(select(table.c.digest).where(table.c.digest.in_(wanted))))
-        for digest in sorted(wanted - there - set(said.functions)):
-            raise InputError("function", digest, "a function that was sent to this controller before")
-        for digest in sorted(wanted - there):
-            connection.execute(insert(table).values(digest=digest, body=said.functions[digest]))
-
-    def _rules_of(self, recipe: Recipe) -> Rules:
-        return self._read_rules(recipe)
-
-    def _number(self, connection: Connection, recipe: Recipe) -> int:
-        said = msgspec.json.encode(recipe).decode()
-        number = self._numbers.get(said)
+    def _pool(self, connection: Connection, actor: str, rules: Rules) -> int:
+        known = rules.pool, actor or None
+        number = self._by_words.get(known)
         if number is None:
-            number = len(self._numbers) + 1
-            pool = self._pool(connection, self._rules_of(recipe).pool, recipe.actor or None)
-            connection.execute(insert(schema.recipe).values(id=number, said=said, pool=pool))
-            self._numbers[said], self._pool_of[number], self._recipes[number] = number, pool, recipe
-        return number
-
-    def _pool(self, connection: Connection, words: str, actor: str | None) -> int:
-        number = self._by_words.get((words, actor))
-        if number is None:
-            number = len(self.pools) + 1
-            connection.execute(insert(schema.pool).values(id=number, words=words, actor=actor))
-            self.pools[number] = Pool(number, words, actor)
-            self._by_words[words, actor] = number
+            number, self._next_pool = self._next_pool, self._next_pool + 1
+            connection.execute(insert(schema.pool).values(id=number, words=rules.pool, actor=known[1]))
+            self.pools[number] = Pool(number, *known)
+            self._by_words[known] = number
         return number
 
     # --- handing over --------------------------------------------------------------------------
@@ -260,11 +248,11 @@ class Book:
         """Let calls go on whose delay is over."""
         if self.next_due_us is None or now_us < self.next_due_us:
             return
-        due = (_C.state == int(State.LATER)) & (_C.due_us <= now_us)
-        for number, count in connection.execute(select(_C.pool, func.count()).where(due).group_by(_C.pool)):
+        due = schema.is_later & (_C.due_us <= now_us)
+        for number, count in connection.execute(_per_pool(due)):
             self.pools[number].pending += count
         connection.execute(update(_CALL).where(due).values(state=int(State.PENDING), due_us=None))
-        self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(_C.state == int(State.LATER)))
+        self.next_due_us = connection.scalar(select(func.min(_C.due_us)).where(schema.is_later))
 
     # --- taking back ---------------------------------------------------------------------------
 
@@ -281,7 +269,7 @@ class Book:
             pool.held -= 1
             pool.took(one.took_us)
             self.took[row.recipe] = smoothed(self.took.get(row.recipe, one.took_us), one.took_us)
-            rules = self.rules(row.recipe)
+            rules = self.recipes.rules(row.recipe)
             if one.problem is not None and rules.retries(one.problem.types, row.failures + 1):
                 later.append(self._later(row, one, rules, now_us))
             else:
@@ -311,29 +299,28 @@ class Book:
 
     @staticmethod
     def not_theirs(connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> list[int]:
-        """Return what a worker holds and should not: it was cancelled, or is over, and its word of that was lost."""
-        told = {number for number, _ in holds}
-        return sorted(told - set(connection.scalars(select(_C.id).where(_C.id.in_(told), *_held_by(job, attempt)))))
+        """Return what a worker holds and should not: it was cancelled, or is over, or was handed over anew since."""
+        return sorted(number for number, _ in set(holds) - _hands(connection, job, attempt))
 
     def keep_only(self, connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> None:
         """Take back what a worker was handed and never got."""
-        told = dict(holds)
-        self._return(connection, _C.id.not_in(list(told)), job, attempt, lost=False)
+        missing = [number for number, _ in _hands(connection, job, attempt) - set(holds)]
+        self._return(connection, _C.id.in_(missing), job, attempt, lost=False)
 
     def lost(self, connection: Connection, job: int, upto: int) -> list[int]:
         """Take back all that attempts of a worker up to `upto` had; return the calls that were lost once too often."""
         gone = connection.execute(
             select(_C.id, _C.recipe, _C.losses).where(
-                _C.worker == job, _C.worker_attempt <= upto, _C.state == int(State.HELD)
+                _C.worker == job, _C.worker_attempt <= upto, _C.state == schema.HELD
             )
         ).all()
-        spent = [row.id for row in gone if row.losses >= self.rules(row.recipe).max_losses]
+        spent = [row.id for row in gone if row.losses >= self.recipes.rules(row.recipe).max_losses]
         where = (_C.worker == job) & (_C.worker_attempt <= upto)
         self._return(connection, where & _C.id.not_in(spent), job, None, lost=True)
         return spent
 
     def _return(self, connection: Connection, where: Any, job: int, attempt: int | None, *, lost: bool) -> None:  # noqa: ANN401
-        held = (_C.state == int(State.HELD)) & (_C.worker == job) & where
+        held = (_C.state == schema.HELD) & (_C.worker == job) & where
         if attempt is not None:
             held &= _C.worker_attempt == attempt
         for number, count in connection.execute(select(_C.pool, func.count()).where(held).group_by(_C.pool)).all():
@@ -343,51 +330,91 @@ class Book:
         connection.execute(update(_CALL).where(held).values(**values))
 
     def fail(self, connection: Connection, where: Any, problem: Problem, now_us: int) -> None:  # noqa: ANN401
-        """End calls that are not over as failed, for a reason of ours."""
-        alive = (_C.kind == int(Kind.CALL)) & (_C.state < int(State.SUCCEEDED)) & where
-        rows = connection.execute(select(_C.id, _C.parent, _C.position, _C.pool, _C.state).where(alive)).all()
+        """End calls as failed, for a reason of ours. `where` says which: of one state, that an index knows."""
+        rows = connection.execute(select(_C.id, _C.parent, _C.position, _C.pool, _C.state).where(where)).all()
         for row in rows:
             self.pools[row.pool].pending -= row.state == State.PENDING
             self.pools[row.pool].held -= row.state == State.HELD
         told = msgspec.msgpack.encode(problem)
         values = {"state": int(State.FAILED), "ended_us": now_us, "problem": told}
-        connection.execute(update(_CALL).where(alive).values(**values))
+        connection.execute(update(_CALL).where(where).values(**values))
         Ends(self, connection, now_us).take([(r.id, r.parent, r.position, State.FAILED) for r in rows])
 
+    def fail_pool(self, connection: Connection, pool: Pool, problem: Problem, now_us: int, *, held: bool) -> None:
+        """End all calls of a pool as failed, and its maps of which calls are still to be made.
+
+        `held`: also those that workers have in hand.
+        """
+        self._fail_maps(connection, pool, msgspec.msgpack.encode(problem), now_us)
+        for state in (schema.is_pending, schema.is_later, *([schema.is_held] if held else ())):
+            self.fail(connection, state & (_C.pool == pool.id), problem, now_us)
+
+    def _fail_maps(self, connection: Connection, pool: Pool, problem: bytes, now_us: int) -> None:
+        ended: list[Ended] = []
+        for node in pool.maps:
+            row = connection.execute(select(_CALL).where(_C.id == node)).one()
+            ended.append((row.id, row.parent, row.position, State.FAILED))
+            values = {"state": int(State.FAILED), "ended_us": now_us, "problem": problem}
+            counts = {"left": 0, "failed": row.failed + row.left}
+            connection.execute(update(_CALL).where(_C.id == node).values(**values, **counts))
+            connection.execute(delete(schema.page).where(schema.page.c.node == node))
+        pool.maps, pool.left = deque(), 0
+        Ends(self, connection, now_us).take(ended)
+
     # --- for others ----------------------------------------------------------------------------
-
-    def rules(self, recipe: int) -> Rules:
-        """Return what holds for calls of a recipe."""
-        rules = self._rules.get(recipe)
-        if rules is None:
-            rules = self._rules[recipe] = self._read_rules(self._recipes[recipe])
-        return rules
-
-    def tell(self, connection: Connection, recipes: set[int], job: Job) -> tuple[dict[int, Told], dict[str, bytes]]:
-        """Return recipes and functions that a worker has not seen yet."""
-        fresh = {number: self._recipes[number] for number in sorted(recipes - job.told)}
-        if not fresh:
-            return {}, {}
-        job.told |= set(fresh)
-        table = schema.function
-        wanted = {recipe.function for recipe in fresh.values()}
-        rows = connection.execute(select(table).where(table.c.digest.in_(wanted)))
-        told = {n: Told(r.function, r.name, r.how, self.rules(n).limit_us) for n, r in fresh.items()}
-        return told, {row.digest: row.body for row in rows}
 
     def actor(self, key: str) -> Pool | None:
         """Return the pool that is an actor."""
         return next((pool for pool in self.pools.values() if pool.actor == key), None)
 
-    def name_of(self, recipe: int) -> str:
-        """Return the name of a recipe's function."""
-        return self._recipes[recipe].name
+    def counts(self) -> tuple[int, int]:
+        """Return how many calls could start, and how many workers have in hand; from any thread."""
+        pools = list(self.pools.values())
+        return sum(pool.backlog for pool in pools), sum(pool.held for pool in pools)
+
+    def drop(self, connection: Connection, now_us: int) -> None:
+        """Drop recipes that nothing uses, and pools that have neither recipes nor workers any more.
+
+        That an actor is over is known for longer: whoever calls it late must not make it anew.
+        """
+        self.recipes.drop(connection, self._next)
+        self.took = {number: us for number, us in self.took.items() if number in self.recipes.pool_of}
+        used = set(self.recipes.pool_of.values())
+        for pool in [one for one in self.pools.values() if one.id not in used and not one.busy]:
+            if pool.over and pool.over_us is None:
+                pool.over_us = now_us
+                connection.execute(update(schema.pool).where(schema.pool.c.id == pool.id).values(over_us=now_us))
+            if pool.over_us is None or pool.over_us < now_us - OVER_KEPT_US:
+                marks.keep(connection, marks.POOLS, self._next_pool)
+                connection.execute(delete(schema.pool).where(schema.pool.c.id == pool.id))
+                del self.pools[pool.id], self._by_words[pool.words, pool.actor]
+
+    def tidy(self, connection: Connection, before_us: int) -> tuple[list[str], bool]:
+        """Drop roots that were over before a moment. Returns the files of their values, and whether there are more."""
+        marks.keep(connection, marks.NODES, self._next)
+        return tidy(connection, before_us)
+
+
+def _entered(connection: Connection, key: str) -> int | None:
+    """Return the first root of what was entered under a key."""
+    first = connection.scalar(select(schema.entry.c.first).where(schema.entry.c.key == key))
+    return None if first is None else int(first)
+
+
+def _per_pool(where: Any) -> Any:  # noqa: ANN401  SQLAlchemy's own types say nothing more
+    return select(_C.pool, func.count()).where(where).group_by(_C.pool)
+
+
+def _hands(connection: Connection, job: int, attempt: int) -> set[tuple[int, int]]:
+    """Return what a worker was handed: calls, each with the number of the hand-over."""
+    rows = connection.execute(select(_C.id, _C.attempt).where(*_held_by(job, attempt)))
+    return {(row.id, row.attempt) for row in rows}
 
 
 def _next_calls(pool: int, most: int) -> Any:  # noqa: ANN401  SQLAlchemy's own type says nothing more
     return (
         select(_C.id, _C.recipe, _C.value, _C.input, _C.attempt, _C.losses)
-        .where(_C.pool == pool, _C.state == int(State.PENDING))
+        .where(_C.pool == pool, schema.is_pending)
         .order_by(_C.id)
         .limit(most)
         .with_for_update(skip_locked=True)
@@ -395,7 +422,7 @@ def _next_calls(pool: int, most: int) -> Any:  # noqa: ANN401  SQLAlchemy's own 
 
 
 def _held_by(job: int, attempt: int) -> tuple[Any, ...]:
-    return _C.state == int(State.HELD), _C.worker == job, _C.worker_attempt == attempt
+    return _C.state == schema.HELD, _C.worker == job, _C.worker_attempt == attempt
 
 
 def _end(row: Row[Any], one: Done, now_us: int) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from sqlalchemy import insert
 
 from clearway.calls import schema
 from clearway.calls.states import Kind, State
-from clearway.calls.wire import CallSpec, ChainSpec, GroupSpec, MapSpec, Spec
-from clearway.model.errors import InputError
+from clearway.calls.wire import CallSpec, ChainSpec, GroupSpec, MapSpec, Spec, calls_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,13 +26,15 @@ class Draft:
     """New nodes. `next_id` gives their numbers, `pool_of` the pool of a recipe.
 
     Nodes that are over at once, such as an empty group, are in `over`; maps that have calls to make in `maps`, with
-    their pool; `pending` counts new calls that can start, by pool.
+    their pool; `pending` counts new calls that can start, by pool. `sent`: keys of values that were sent before, and
+    the maps whose pages they are to be.
     """
 
     def __init__(self, next_id: Callable[[], int], pool_of: Callable[[int], int], now_us: int) -> None:
         self._next_id, self._pool_of, self.now_us = next_id, pool_of, now_us
         self._rows: list[dict[str, Any]] = []
         self._pages: list[dict[str, Any]] = []
+        self.sent: list[tuple[str, int]] = []
         self.over: list[dict[str, Any]] = []
         self.maps: list[tuple[int, int, int]] = []
         self.pending: dict[int, int] = {}
@@ -77,8 +78,8 @@ class Draft:
                 node = self._join(place, Kind.GROUP, len(members), len(members))
                 for position, member in enumerate(members):
                     self.part(member, node, position, place["input"])
-            case MapSpec(recipe, items):
-                self._map(place, recipe, items)
+            case MapSpec():
+                self._map(place, spec)
 
     def _call(self, place: dict[str, Any], recipe: int, pool: int, value: bytes) -> None:
         self.pending[pool] = self.pending.get(pool, 0) + 1
@@ -90,19 +91,20 @@ class Draft:
         )  # fmt: skip
 
     def _chain(self, place: dict[str, Any], steps: list[Spec]) -> None:
-        if not steps:
-            raise InputError("chain", steps, "at least one part")
         node = self._join(place, Kind.CHAIN, len(steps), 1)
         node["value"] = msgspec.msgpack.encode(steps)
         self.part(steps[0], node, 0, place["input"])
 
-    def _map(self, place: dict[str, Any], recipe: int, items: list[bytes]) -> None:
-        node = self._join(place, Kind.MAP, len(items), 0)
-        node["recipe"], node["pool"] = recipe, self._pool_of(recipe)
-        if items:
-            self.maps.append((node["pool"], node["id"], len(items)))
-        for number, at in enumerate(range(0, len(items), PAGE)):
-            body = msgspec.msgpack.encode(items[at : at + PAGE])
+    def _map(self, place: dict[str, Any], spec: MapSpec) -> None:
+        total = calls_of(spec)
+        node = self._join(place, Kind.MAP, total, 0)
+        node["recipe"], node["pool"] = spec.recipe, self._pool_of(spec.recipe)
+        if total:
+            self.maps.append((node["pool"], node["id"], total))
+        if spec.sent:
+            self.sent.append((spec.sent, node["id"]))
+        for number, at in enumerate(range(0, len(spec.items), PAGE)):
+            body = msgspec.msgpack.encode(spec.items[at : at + PAGE])
             self._pages.append({"node": node["id"], "number": number, "body": body})
 
     def _join(self, place: dict[str, Any], kind: Kind, total: int, given: int) -> dict[str, Any]:

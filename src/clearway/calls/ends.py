@@ -12,12 +12,16 @@ from clearway.calls.draft import steps_of
 from clearway.calls.states import OVER, Kind, State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy import Connection
 
     from clearway.calls.book import Book
     from clearway.calls.draft import Draft
 
 _CALL, _C = schema.call, schema.call.c
+AT_ONCE = 5000
+"""A database takes so many numbers, and more, in one question."""
 Ended = tuple[int, int | None, int, State]
 """A node that is over: its number, its parent's, its position there, and how."""
 
@@ -43,8 +47,7 @@ class Ends:
             return []
         over: list[Ended] = []
         draft = self._book.draft(self._now_us)
-        rows = self._connection.execute(select(_CALL).where(_C.id.in_(by_parent), _C.state < int(OVER))).all()
-        for row in rows:
+        for row in self._alive(list(by_parent)):
             node, ended = row._mapping, by_parent[row.id]  # noqa: SLF001  the public name of a row's columns
             state = self._chain(node, ended[0], draft) if row.kind == Kind.CHAIN else self._group(node, ended)
             if state is not None:
@@ -52,6 +55,11 @@ class Ends:
         new = draft.take_over()
         self._book.settle(self._connection, draft)
         return over + new
+
+    def _alive(self, nodes: list[int]) -> Iterator[Any]:
+        for at in range(0, len(nodes), AT_ONCE):
+            some = _C.id.in_(nodes[at : at + AT_ONCE])
+            yield from self._connection.execute(select(_CALL).where(some, _C.state < int(OVER))).all()
 
     def _chain(self, node: Any, ended: Ended, draft: Draft) -> State | None:  # noqa: ANN401  a row
         number, _, position, state = ended

@@ -43,6 +43,7 @@ class Pool:
     actor: str | None = None
     over: bool = False
     """It is an actor that has ended for good."""
+    over_us: int | None = None
     pending: int = 0
     left: int = 0
     held: int = 0
@@ -53,7 +54,14 @@ class Pool:
     mean_us: int = FIRST_GUESS_US
     early_ends: int = 0
     """So many workers in a row ended before they took a call."""
+    refusals: int = 0
+    """So many requests for a worker in a row were refused."""
     not_before_us: int = 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether there are calls, workers or requests for some."""
+        return bool(self.pending or self.left or self.held or self.jobs or self.asked)
 
     @property
     def detached(self) -> bool:

@@ -73,11 +73,11 @@ def members_of(connection: Connection, node: int, first: int, most: int) -> Memb
 
 
 def failure_of(connection: Connection, node: int) -> Over | None:
-    """Return the call whose failure is that of a node."""
+    """Return the call whose failure is that of a node, or the map of which no more calls could be made."""
     row = _node(connection, node)
     while row.kind != Kind.CALL and row.gives is not None:
         row = _node(connection, row.gives)
-    return over_of(row) if row.kind == Kind.CALL and row.state == State.FAILED else None
+    return over_of(row) if row.problem is not None and row.state == State.FAILED else None
 
 
 class CallRow(msgspec.Struct, frozen=True):
@@ -126,8 +126,16 @@ def open_part(connection: Connection, row: CallRow) -> CallRow:
 
 def rows(connection: Connection, most: int, *, everything: bool) -> list[CallRow]:
     """Return roots, newest first: those that are not over, and with `everything` those that are."""
-    query = select(_CALL).where(_C.parent.is_(None)).order_by(_C.id.desc()).limit(most)
-    return [_row(row) for row in connection.execute(query if everything else query.where(_C.state < int(OVER)))]
+    query = select(_CALL).order_by(_C.id.desc()).limit(most)
+    if not everything:
+        return [_row(row) for row in connection.execute(query.where(schema.is_open_root))]
+    newest = select(_C.id).where(schema.is_root).order_by(_C.id.desc()).limit(most)
+    return [_row(row) for row in connection.execute(query.where(_C.id.in_(newest)))]
+
+
+def later(connection: Connection) -> int:
+    """Return how many calls wait for the time of their next try."""
+    return connection.scalar(select(func.count()).where(schema.is_later)) or 0
 
 
 def _row(row: Row[Any]) -> CallRow:

@@ -13,10 +13,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    func,
+    literal_column,
 )
 
-VERSION = 1
-"""Version of these tables. Tables of a higher one are refused."""
+VERSION = 2
+"""Version of these tables. Those of an earlier one are brought up to it, those of a later one are refused."""
 
 TABLES = MetaData()
 
@@ -39,6 +41,7 @@ pool = Table(
     Column("words", Text, nullable=False),
     Column("actor", Text),
     Column("over", Integer, nullable=False, server_default="0"),
+    Column("over_us", BigInteger),
     UniqueConstraint("words", "actor"),
 )
 """What one kind of workers is: the words of their jobs as JSON. `actor`: it is one actor, which is `over` for good."""
@@ -49,8 +52,9 @@ recipe = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("said", Text, nullable=False, unique=True),
     Column("pool", Integer, nullable=False),
+    Column("last", BigInteger, nullable=False, server_default="0"),
 )
-"""What calls of one function with the same options share, as JSON."""
+"""What calls of one function with the same options share, as JSON. `last`: no root with a higher number uses it."""
 
 worker = Table(
     "calls_worker",
@@ -117,12 +121,42 @@ page = Table(
 )
 """Values of a map's items, until calls are made of them."""
 
+part = Table(
+    "calls_part",
+    TABLES,
+    Column("key", Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("count", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+)
+"""Pages of items that were sent before the map that they are for."""
+
+gone = Table("calls_gone", TABLES, Column("root", _NUMBER, primary_key=True, autoincrement=False))
+"""Roots that were dropped while there still are parts of theirs."""
+
 _row = call.c
+LATER, PENDING, HELD, _LARGE = (literal_column(number, Integer) for number in ("0", "1", "2", "33"))
+is_later = _row.state == LATER
+is_pending = _row.state == PENDING
+is_held = (_row.state == HELD) & _row.worker.is_not(None)
+is_root = _row.parent.is_(None)
+is_open_root = is_root & _row.ended_us.is_(None)
+has_large = (func.length(_row.value) == _LARGE) | (func.length(_row.result) == _LARGE)
+"""Conditions in the very words of the indexes below: a database must see without values that it may use one.
+
+A value that is kept in a file is 33 bytes long (`wire.file_of`).
+"""
+
 for _name, _columns, _where in (
-    ("calls_pending", (_row.pool, _row.id), _row.state == 1),
-    ("calls_later", (_row.due_us,), _row.state == 0),
-    ("calls_held", (_row.worker,), _row.state == 2),  # noqa: PLR2004  State.HELD, as a number in an index
+    ("calls_pending", (_row.pool, _row.id), is_pending),
+    ("calls_later", (_row.due_us,), is_later),
+    ("calls_held", (_row.worker,), _row.state == HELD),
     ("calls_parent", (_row.parent, _row.position), _row.parent.is_not(None)),
     ("calls_root", (_row.root,), None),
+    ("calls_roots", (_row.id,), is_root),
+    ("calls_ended", (_row.ended_us, _row.id), is_root),
+    ("calls_large", (_row.root,), has_large),
 ):
     Index(_name, *_columns, sqlite_where=_where, postgresql_where=_where)
+Index("calls_entry_at", entry.c.at_us)

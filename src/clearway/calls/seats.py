@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from clearway.calls.answers import tell
 from clearway.calls.wire import Given, Hand, Told
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Seats:
         known = self._leases.heard(connection, said.pool, said.job, said.attempt, now_us)
         if said.holds is not None:
             if (lease := self._leases.job(said.job)) is not None:
-                lease.told.clear()  # what it was told may have been lost with its connection
+                lease.told = set()  # what it was told may have been lost with its connection
                 lease.stop += self._book.not_theirs(connection, said.job, said.attempt, said.holds)
             self._book.keep_only(connection, said.job, said.attempt, said.holds)
         seat = _Seat(said.pool, said.job, said.attempt, answer, now_us + said.wait_ms * 1000)
@@ -86,9 +87,9 @@ class Seats:
                     most = pool.share(room)
                     seat.calls = self._book.take(connection, pool, number, seat.attempt, most, now_us)
                     told = {given.recipe for given in seat.calls}
-                    seat.recipes, seat.functions = self._book.tell(connection, told, lease)
+                    seat.recipes, seat.functions = self._book.recipes.tell(connection, told, lease)
                     self._rooms[number] = heard, room - len(seat.calls)
-                seat.leave = seat.leave or (lease.leaving and not seat.calls)
+                seat.leave = seat.leave or pool.over or (lease.leaving and not seat.calls)
                 lease.idle_since_us = self._idle_since(lease.idle_since_us, seat, room, now_us)
             if seat.served or now_us >= seat.until_us:
                 self._ready.append(seat)
@@ -110,18 +111,17 @@ class Seats:
         ready, self._ready = self._ready, []
         gone = []
         for seat in ready:
-            if seat.answer.set_running_or_notify_cancel():
-                seat.answer.set_result(Hand(seat.calls, seat.recipes, seat.functions, seat.stop, seat.leave))
-            elif seat.calls:
+            hand = Hand(seat.calls, seat.recipes, seat.functions, seat.stop, seat.leave)
+            if not tell(seat.answer, hand) and seat.calls:
                 gone.append(seat)
         return gone
 
     def forget(self) -> None:
         """Answer all with nothing: they ask again, and say what they hold."""
-        for seat in [*self._ready, *self._seats.values()]:
-            if seat.answer.set_running_or_notify_cancel():
-                seat.answer.set_result(Hand())
+        seats = [*self._ready, *self._seats.values()]
         self._ready, self._seats = [], {}
+        for seat in seats:
+            tell(seat.answer, Hand(again=True))
 
     def close(self) -> None:
         """Answer all who wait: nothing comes any more."""

@@ -14,6 +14,8 @@ import msgspec
 from clearway.model.errors import InputError
 
 Value = bytes
+MOST_DEEP = 100
+"""So many levels of parts in parts."""
 MOST = 2**63 - 1
 """The largest number that a database keeps."""
 Number = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
@@ -56,10 +58,15 @@ class GroupSpec(msgspec.Struct, frozen=True, array_like=True, tag="g"):
 
 
 class MapSpec(msgspec.Struct, frozen=True, array_like=True, tag="m"):
-    """Calls of one recipe side by side, a value for each."""
+    """Calls of one recipe side by side, a value for each.
+
+    `sent`: instead of `items`, the key under which `total` values were sent before, in parts.
+    """
 
     recipe: int
     items: list[Value]
+    sent: str = ""
+    total: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = 0
 
 
 Spec = CallSpec | ChainSpec | GroupSpec | MapSpec
@@ -72,6 +79,17 @@ class Enter(msgspec.Struct, frozen=True, omit_defaults=True):
     recipes: list[Recipe]
     roots: list[Spec]
     functions: dict[str, bytes] = {}
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Values of a map, from position `first` on, sent before the map: one request would be too large for all.
+
+    Sent twice they are there once. `first` is a multiple of 500, and all parts but the last have a multiple of 500.
+    """
+
+    key: str
+    first: Number
+    items: list[Value]
 
 
 class Entered(msgspec.Struct, frozen=True):
@@ -125,13 +143,17 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Hand(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a worker is given: calls, recipes and functions it has not seen, calls to stop, whether to leave."""
+    """What a worker is given: calls, recipes and functions it has not seen, calls to stop, whether to leave.
+
+    `again`: what was said before may be lost; it is to say next what it holds.
+    """
 
     calls: list[Given] = []
     recipes: dict[int, Told] = {}
     functions: dict[str, bytes] = {}
     stop: list[int] = []
     leave: bool = False
+    again: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True):
@@ -209,29 +231,49 @@ def calls_of(spec: Spec) -> int:
     match spec:
         case CallSpec():
             return 1
-        case MapSpec(_, items):
-            return len(items)
+        case MapSpec(_, items, sent, total):
+            return total if sent else len(items)
         case ChainSpec(parts) | GroupSpec(parts):
             return sum(map(calls_of, parts))
+
+
+def check(spec: Spec, recipes: int, deep: int = MOST_DEEP) -> None:
+    """Raise InputError for a spec that cannot be entered, whichever part of it is at fault."""
+    if not deep:
+        raise InputError("calls", "parts in parts", f"at most {MOST_DEEP} levels of them")
+    match spec:
+        case CallSpec(recipe) | MapSpec(recipe):
+            if not 0 <= recipe < recipes:
+                raise InputError("recipe", recipe, f"a number from 0 to {recipes - 1}")
+        case ChainSpec(parts) | GroupSpec(parts):
+            if not parts and isinstance(spec, ChainSpec):
+                raise InputError("chain", parts, "at least one part")
+            for part in parts:
+                check(part, recipes, deep - 1)
+
+
+def maps_sent(spec: Spec) -> list[MapSpec]:
+    """Return the maps of a spec whose values were sent before."""
+    match spec:
+        case CallSpec():
+            return []
+        case MapSpec():
+            return [spec] if spec.sent else []
+        case ChainSpec(parts) | GroupSpec(parts):
+            return [found for part in parts for found in maps_sent(part)]
 
 
 def numbered(spec: Spec, numbers: list[int]) -> Spec:
     """Return a spec with the controller's numbers of recipes in place of a client's."""
     match spec:
         case CallSpec(recipe, value):
-            return CallSpec(_number(recipe, numbers), value)
-        case MapSpec(recipe, items):
-            return MapSpec(_number(recipe, numbers), items)
+            return CallSpec(numbers[recipe], value)
+        case MapSpec(recipe, items, sent, total):
+            return MapSpec(numbers[recipe], items, sent, total)
         case ChainSpec(steps):
             return ChainSpec([numbered(step, numbers) for step in steps])
         case GroupSpec(members):
             return GroupSpec([numbered(member, numbers) for member in members])
-
-
-def _number(recipe: int, numbers: list[int]) -> int:
-    if not 0 <= recipe < len(numbers):
-        raise InputError("recipe", recipe, f"a number from 0 to {len(numbers) - 1}")
-    return numbers[recipe]
 
 
 FILE = b"f"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.calls import wire
-from clearway.model.errors import ClearwayError, ControllerError, FullError, NotFoundError
+from clearway.model.errors import ClearwayError, ControllerError, FullError, InputError, NotFoundError
 from clearway.sdk.tasks.reach import inside_a_job, reach, where
 
 if TYPE_CHECKING:
@@ -143,6 +143,10 @@ class Session:
         try:
             entered = msgspec.msgpack.decode(self._ask_until_room(message), type=wire.Entered)
         except ClearwayError as error:
+            if self._known and isinstance(error, InputError) and error.field == "function":
+                self._known.clear()  # it has dropped a function that was not called for long: all are sent again
+                self._send(some)
+                return
             if len(some) > 1 and not isinstance(error, ControllerError):
                 for one in some:  # one of them is refused: the others are not
                     self._send([one])

@@ -41,6 +41,11 @@ class Runs:
         self._recipes.update(hand.recipes)
         self._bodies.update(hand.functions)
 
+    def knows(self, given: wire.Given) -> bool:
+        """Whether it has been told what a call is of."""
+        recipe = self._recipes.get(given.recipe)
+        return recipe is not None and recipe.function in self._bodies
+
     def limit_s(self, given: wire.Given) -> float | None:
         """How long a call may take."""
         limit_us = self._recipes[given.recipe].limit_us

@@ -59,6 +59,8 @@ class Worker:
         self._began = 0.0
         self._unreported: list[tuple[int, int]] = []
         self._leaving, self._asleep, self._serial = False, False, 0
+        self._say_all = False
+        """Whether to say next what it holds."""
         self._runs = Runs()
         self._stale = Stale()
 
@@ -113,11 +115,10 @@ class Worker:
             try:
                 if line is None:
                     line = reach(start=False).line()
-                    said = self._turn(holds=True)
-                else:
-                    said = self._turn(holds=False)
+                    self._say_all = True
+                said = self._turn(holds=self._say_all)
                 hand = msgspec.msgpack.decode(line.call("POST", "calls/turn", wire.encode(said)), type=wire.Hand)
-                failures = 0
+                failures, self._say_all = 0, hand.again
             except ControllerError:
                 line = None
                 if self._home and not os.path.isdir(self._home):  # noqa: PTH112  pathlib costs memory
@@ -146,13 +147,17 @@ class Worker:
     def _take(self, hand: wire.Hand) -> None:
         self._runs.learn(hand)
         with self._change:
+            if hand.stop:
+                self._stop(set(hand.stop))  # before what is handed over anew
             if hand.calls and (self._leaving or (not self._actor and self._stale.found())):
                 self._back += [(given.call, given.attempt) for given in hand.calls]
                 self._leaving = True
             else:
-                self._hand.extend(hand.calls)
-            if hand.stop:
-                self._stop(set(hand.stop))
+                known = [given for given in hand.calls if self._runs.knows(given)]
+                self._hand.extend(known)
+                if len(known) < len(hand.calls):  # it takes us to know more than we do: we say all that we have
+                    self._back += [(one.call, one.attempt) for one in hand.calls if not self._runs.knows(one)]
+                    self._say_all = True
             if hand.leave:
                 self._give_back()
                 self._leaving = True
