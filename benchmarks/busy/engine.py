@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from threading import Event, Lock
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from clearway.model.actions import Halt, Launch
-from clearway.ports.engine import Inventory, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.ports.engine import DeviceUse, Inventory, Measured, NodeIsUp, TaskIsGone, TaskIsUp, TaskUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +18,18 @@ if TYPE_CHECKING:
     from clearway.ports.engine import Report
 
 STOPPED = 143
+IDLE = 100  # of a thousand devices so many do nothing
+_MEGA = 10**6
+
+
+def _busy(name: str) -> int:
+    drawn = crc32(name.encode()) % 1000
+    return 0 if drawn < IDLE else 350 + drawn * 64 // 100
+
+
+def _of_task(task: TaskRef) -> TaskUse:
+    busy = _busy(f"job {task.job}")
+    return TaskUse(busy * 8, busy * _MEGA * 16, busy, busy * _MEGA * 80, busy)
 
 
 class InventedEngine:
@@ -36,6 +49,18 @@ class InventedEngine:
         self._running = {task: name for name, tasks in running.items() for task in tasks}
         self._reports: list[Report] = []
         self._lock, self._woken = Lock(), Event()
+
+    @property
+    def measured(self) -> Measured:
+        """Say an invented use of each device and task: always the same one, and of every tenth nothing at all."""
+        devices = {
+            (node.name, number): DeviceUse(_busy(f"{node.name}:{number}"), _busy(f"{node.name}/{number}") * _MEGA * 80)
+            for node in self._nodes
+            for number in range(node.gpus)
+        }
+        with self._lock:
+            tasks = {task: _of_task(task) for task in self._running}
+        return Measured(1, devices, tasks)
 
     def _up(self) -> list[NodeIsUp]:
         tasks: dict[str, list[TaskRef]] = {}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clearway.model.errors import InputError
+from tests.api.live import until
 
 if TYPE_CHECKING:
     from clearway.sdk.client import Client
@@ -61,6 +62,9 @@ def test_devices_say_who_holds_which_share(client: Client, busy: list[int]) -> N
     assert held.keys() == set(busy[:2])
     assert len({number for number, _ in held.values()}) == 2
     assert all(device["used"] is None for device in node["devices"])
+    why_not = _get(client, "devices")["measured"]
+    assert why_not["devices"] is False
+    assert "declared, not found" in why_not["why_not"]
     assert set(node["islands"]) == {"nvlink", "pcie", "numa"}
 
 
@@ -141,6 +145,7 @@ def test_waste_tells_who_held_what_and_that_nothing_is_measured(client: Client, 
     assert held["vision", "team"]["gpu_hours"] > 0
     assert held["vision", "team"]["used_gpu_hours"] is None
     assert found["measured"] is False
+    assert "declared, not found" in found["why_not"]
     assert found["now"] == {"free_gpus": 0.5, "fragmented_gpus": 0.5, "lacking_jobs": 1}
 
 
@@ -177,3 +182,20 @@ def test_a_list_is_narrowed_by_user_tenant_and_time(client: Client) -> None:
     since = client.job(f"id:{bob}")["submitted"]
     assert len(client.jobs(name="whose", since=since, everything=True)) == 2
     assert client.jobs(name="whose", since="2100-01-01T00:00:00Z", everything=True) == []
+
+
+def test_what_a_job_really_uses_is_shown_while_it_runs_and_after(client: Client) -> None:
+    burns = "import time; x = bytearray(48 * 2**20); end = time.time() + 600\nwhile time.time() < end: pass"
+    [job] = client.submit([{"name": "burns", "run": ["python3", "-c", burns]}])
+    ref = f"id:{job['id']}"
+    until(lambda: ((client.job(ref)["use"] or {}).get("cpus") or 0) > 0, "its use is measured")
+    use = client.job(ref)["use"]
+    assert use["memory"] > 48 * 2**20
+    assert (use["gpus"], use["gpu_memory"]) == (None, None)
+    client.cancel(ref)
+    client.wait(ref, PATIENCE_S)
+    over = client.job(ref)
+    assert over["use"] is None
+    [attempt] = over["attempts"]
+    assert attempt["used"]["peak_memory"] > 48 * 2**20
+    assert 0 < attempt["used"]["cpus"] <= attempt["used"]["peak_cpus"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clearway.model.actions import Action, Halt, Launch
 from clearway.model.errors import EngineError
 from clearway.model.fleet import NodeSpec
-from clearway.ports.engine import Inventory, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import Inventory, Measured, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,7 @@ class HandEngine:
         self.starts: list[TaskRef] = []
         self.broken = False
         self.trouble = ""
+        self.measured = Measured()
         self._reports: list[Report] = []
         self._lock = Lock()
         self._woken = Event()

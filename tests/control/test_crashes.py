@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clearway.model.actions import Action
-    from clearway.ports.engine import Engine, Inventory, Report
+    from clearway.ports.engine import Engine, Inventory, Measured, Report
 
 KILL_ONE_IN = 12
 """So often, at each of four places of a turn, the controller dies."""
@@ -69,6 +69,10 @@ class FatalEngine:
 
     def __init__(self, engine: Engine, fate: Fate) -> None:
         self._engine, self._fate = engine, fate
+
+    @property
+    def measured(self) -> Measured:
+        return self._engine.measured
 
     def open(self) -> Inventory:
         return self._engine.open()

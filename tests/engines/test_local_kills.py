@@ -18,6 +18,7 @@ from clearway.engines.local.paths import RECORDS, RUNNER
 from clearway.engines.local.records import Records
 from clearway.model.job import JobSpec
 from clearway.ports.engine import NodeIsUp, TaskIsGone
+from clearway.testing.engines import how
 from tests.engines.places import Place, lives, task, until
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def test_an_end_that_no_runner_saw_is_told_without_a_code(place: Place) -> None:
     until(lambda: procs.look(pid) is None, "the task is gone")
     talk = place.open()
     heard = [*talk.inventory.gone] or [talk.gone(task(1))]
-    assert heard == [TaskIsGone(task(1))]
+    assert [how(one) for one in heard] == [TaskIsGone(task(1))]
     assert place.started(1) == 1
 
 
@@ -151,8 +152,8 @@ def test_a_stranger_with_the_same_number_is_left_alone(tmp_path: Path, other: st
         wrong_start = other == "start time"
         _plant(place, proc.pid, proc.start - wrong_start, procs.boot() if wrong_start else "another boot")
         talk = place.open()
-        assert talk.inventory.nodes[0].running == () or talk.gone(task(1)) == TaskIsGone(task(1))
-        assert place.halt(1, grace_s=0) == TaskIsGone(task(1))
+        assert talk.inventory.nodes[0].running == () or how(talk.gone(task(1))) == TaskIsGone(task(1))
+        assert how(place.halt(1, grace_s=0)) == TaskIsGone(task(1))
         assert stranger.poll() is None
         stranger.kill()
     talk.engine.close()
@@ -185,7 +186,7 @@ def test_an_end_is_told_while_nobody_listened(place: Place) -> None:
     place.talk.engine.close()
     records = place.home / RUNNER / RECORDS
     until(lambda: b'"gone"' in records.read_bytes(), "its end is written down")
-    assert place.open().inventory.gone == (TaskIsGone(task(1), 3),)
+    assert tuple(map(how, place.open().inventory.gone)) == (TaskIsGone(task(1), 3),)
 
 
 def test_what_was_told_just_before_the_end_is_done(place: Place) -> None:

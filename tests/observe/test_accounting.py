@@ -8,8 +8,10 @@ import pytest
 
 from clearway.loop.world import World
 from clearway.model.fleet import PolicySpec
+from clearway.model.use import Used
 from clearway.model.values import MICROS
 from clearway.observe.accounting import HOUR_US, accounts
+from clearway.ports.engine import TaskIsGone
 from clearway.testing.builders import Bench, job, node
 
 if TYPE_CHECKING:
@@ -64,8 +66,8 @@ def test_hours_money_waits_and_ends_are_those_of_each_user() -> None:
     end(b, "b", 1)
     found = told(b, -1, 10)
     assert found["ann"] == {
-        "name": "ann", "gpu_hours": 2, "lost_gpu_hours": 0, "used_gpu_hours": None, "cost": PRICE * 0.5, "starts": 1,
-        "mean_wait": 0, "succeeded": 1, "failed": 0, "cancelled": 0,
+        "name": "ann", "gpu_hours": 2, "lost_gpu_hours": 0, "measured_gpu_hours": 0, "used_gpu_hours": None,
+        "cost": PRICE * 0.5, "starts": 1, "mean_wait": 0, "succeeded": 1, "failed": 0, "cancelled": 0,
     }  # fmt: skip
     bob = found["bob"]
     assert (bob["gpu_hours"], bob["lost_gpu_hours"], bob["cost"], bob["mean_wait"]) == (2, 2, PRICE * 0.5, 3600)
@@ -117,3 +119,15 @@ def test_who_is_stopped_for_another_has_lost_what_it_held() -> None:
     ann = told(b, -1, 5)["ann"]
     assert (ann["lost_gpu_hours"], ann["starts"]) == (2, 2)
     assert ann["gpu_hours"] > 2, "it runs again, and holds still"
+
+
+def test_what_was_really_used_counts_of_the_hours_in_which_it_was_measured() -> None:
+    b = bench()
+    b.submit(job("measured", gpus=2, user="ann"), job("untold", gpus=1, user="ann"))
+    up(b, "measured")
+    up(b, "untold")
+    b.pass_s(3600)
+    b.step(TaskIsGone(b.task(number(b, "measured")), 0, used=Used(busy=250)))
+    end(b, "untold")
+    ann = told(b, -1, 5)["ann"]
+    assert (ann["gpu_hours"], ann["measured_gpu_hours"], ann["used_gpu_hours"]) == (3, 2, 0.5)

@@ -9,6 +9,7 @@ from fastapi import Query, Request, Response
 
 from clearway.api import tags
 from clearway.api.desk import TheDesk, answer
+from clearway.api.measured import device_use, measured_row
 from clearway.api.moments import FACE, iso
 from clearway.api.roles import guarded
 from clearway.api.rows import gpus_row, node_row, plain, policy_words
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
     from clearway.model.reasons import Reason
+    from clearway.ports.engine import Measured
 
 MOST_REASONS = 20
 
@@ -89,12 +91,15 @@ def devices(
 ) -> Response:
     """List nodes with their devices: who holds which share, which are linked, and what is really used of them."""
     if node:
-        return tags.listed(request, {"nodes": _devices(desk, frozenset(node))})
-    kept: Kept[list[dict[str, Any]]] = request.app.state.kept["devices"]
-    return tags.listed(request, {"nodes": kept.get(desk.journal.last(), lambda: _devices(desk))})
+        return tags.listed(request, _devices(desk, frozenset(node)))
+    kept: Kept[dict[str, Any]] = request.app.state.kept["devices"]
+    return tags.listed(
+        request, kept.get((desk.journal.last(), desk.controller.measured.number), lambda: _devices(desk))
+    )
 
 
-def _devices(desk: Desk, only: frozenset[str] | None = None) -> list[dict[str, Any]]:
+def _devices(desk: Desk, only: frozenset[str] | None = None) -> dict[str, Any]:
+    measured = desk.controller.measured
     rows = [row for row in list(desk.board.nodes.values()) if only is None or row.spec.name in only]
     wanted = {row.id for row in rows}
     holders: dict[tuple[int, int], list[dict[str, Any]]] = {}
@@ -102,14 +107,17 @@ def _devices(desk: Desk, only: frozenset[str] | None = None) -> list[dict[str, A
         for grant in grants:
             for device in grant.devices if grant.node in wanted else ():
                 holders.setdefault((grant.node, device), []).append(_holder(desk, job, grant))
-    return [_with_holders(row, holders) for row in sorted(rows, key=lambda row: row.id)]
+    nodes = [_with_holders(row, holders, measured) for row in sorted(rows, key=lambda row: row.id)]
+    return {"nodes": nodes, "measured": measured_row(measured)}
 
 
-def _with_holders(row: NodeRow, holders: dict[tuple[int, int], list[dict[str, Any]]]) -> dict[str, Any]:
+def _with_holders(
+    row: NodeRow, holders: dict[tuple[int, int], list[dict[str, Any]]], measured: Measured
+) -> dict[str, Any]:
     told, spec = node_row(row), row.spec
     for device in [*told["devices"], *told["slices"]]:
         device["held_by"] = sorted(holders.get((row.id, device["number"]), []), key=lambda one: one["job"])
-        device["used"] = None
+        device.update(device_use(measured, row, device["number"]))
     islands = {"nvlink": spec.links, "pcie": spec.pcie, "numa": spec.numa}
     return {**told, "islands": {kind: [list(one) for one in found] for kind, found in islands.items()}}
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clearway.api.asked import words_of
+from clearway.api.measured import job_use
 from clearway.api.moments import FACE, iso
 from clearway.api.rows import full_reason, job_row, waits_for
 from clearway.api.tries import tries_of
@@ -32,13 +33,14 @@ class Story:
     entry: dict[str, Any]
 
     def shown(self, desk: Desk, row: JobRow) -> dict[str, Any]:
-        """Return what is shown of a job beside its row: also its `words`, and when it is `expected` to start."""
+        """Return what is shown of a job beside its row: its `words`, its `use` now, when it is `expected` to start."""
         spec = self._spec()
         return {
             "command": self._command(),
             "words": None if spec is None else words_of(spec),
             "expected": self._expected(desk, row),
             "tries": tries_of(self.records, row, spec),
+            "use": job_use(desk, row),
             "attempts": self.entry["attempts"],
             "waits": self.entry["waits"],
         }

@@ -8,6 +8,7 @@ import numpy as np
 from fastapi import Request, Response
 
 from clearway.api.desk import TheDesk, answer
+from clearway.api.measured import measured_row
 from clearway.api.moments import iso
 from clearway.api.roles import guarded
 from clearway.api.rows import free_milli, plain
@@ -15,12 +16,13 @@ from clearway.api.timeline import MOST_BARS, TheEnd, TheStart, span
 from clearway.model.reasons import Code
 from clearway.model.states import State
 from clearway.model.values import MICROS, MILLI, SECOND_US
-from clearway.observe.bars import OPEN, Owner
+from clearway.observe.bars import OPEN, Bars, Owner
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from clearway.api.chart import Chart
     from clearway.api.desk import Desk
-    from clearway.observe.bars import Bars
 
 HOUR_US = 3600 * SECOND_US
 _UNKNOWN = Owner("", "", "", "")
@@ -32,7 +34,8 @@ router = guarded()
 def waste(desk: TheDesk, request: Request, start: TheStart = None, end: TheEnd = None) -> Response:
     """Tell what each queue and tenant held in a time, what of it idled, and what is free now though jobs lack it.
 
-    `used_gpu_hours` and `idle_gpu_hours` are null where nothing measures how much of its devices a job really uses.
+    `used_gpu_hours` and `idle_gpu_hours` are of those `measured_gpu_hours` in which is known how much of its devices a
+    job really used; null where nothing measured it.
     """
     from_us, to_us = span(desk, start, end)
     now_us = min(to_us, desk.controller.now_us())
@@ -40,12 +43,30 @@ def waste(desk: TheDesk, request: Request, start: TheStart = None, end: TheEnd =
     with chart.bars(from_us) as bars:
         held = _held(desk, bars, from_us, now_us)
         since_us = max(from_us, chart.since_us)
+    measured = any(row["used_gpu_hours"] is not None for row in held)
     return answer(
         {
-            "from": iso(from_us), "to": iso(to_us), "since": iso(since_us), "measured": False, "held": held,
-            "now": _free(desk),
+            "from": iso(from_us), "to": iso(to_us), "since": iso(since_us), "measured": measured,
+            "why_not": measured_row(desk.controller.measured)["why_not"], "held": held, "now": _free(desk),
         }
     )  # fmt: skip
+
+
+class _Sum:
+    """What one tenant holds in one queue: amounts in thousandths of a device times milliseconds, and money."""
+
+    __slots__ = ("cost", "held", "idle_cost", "measured", "used")
+
+    def __init__(self) -> None:
+        self.held = self.measured = self.used = self.cost = self.idle_cost = 0
+
+    def add(self, amount: int, busy: int, price: int) -> None:
+        self.held += amount
+        self.cost += amount * price
+        if busy != OPEN:
+            self.measured += amount
+            self.used += amount * busy // MILLI
+            self.idle_cost += amount * (MILLI - busy) // MILLI * price
 
 
 def _held(desk: Desk, bars: Bars, from_us: int, to_us: int) -> list[dict[str, Any]]:
@@ -54,25 +75,38 @@ def _held(desk: Desk, bars: Bars, from_us: int, to_us: int) -> list[dict[str, An
     until = np.where(columns["to_us"] == OPEN, to_us, np.minimum(columns["to_us"], to_us))
     lengths = np.maximum(until - np.maximum(columns["from_us"], from_us), 0)
     amounts = (columns["share"] * many[columns["devices"]] if len(many) else columns["share"]) * (lengths // 1000)
-    sums: dict[tuple[str, str], list[int]] = {}
-    prices = _prices(desk)
-    for job, node, amount in zip(columns["job"].tolist(), columns["node"].tolist(), amounts.tolist(), strict=True):
+    sums: dict[tuple[str, str], _Sum] = {}
+    prices, busy = _prices(desk), _busy(desk, columns)
+    rows = zip(columns["job"].tolist(), columns["node"].tolist(), amounts.tolist(), busy, strict=True)
+    for job, node, amount, part in rows:
         owner = bars.owners.get(job, _UNKNOWN)
-        mine = sums.setdefault((owner.tenant, owner.queue), [0, 0])
-        mine[0] += amount
-        mine[1] += amount * prices.get(node, 0)
-    return [
-        {
-            "tenant": tenant,
-            "queue": queue,
-            "gpu_hours": _hours(amount),
-            "used_gpu_hours": None,
-            "idle_gpu_hours": None,
-            "cost": round(_hours(priced) / MICROS, 4) if prices else None,
-        }
-        for (tenant, queue), (amount, priced) in sorted(sums.items())
-        if amount
-    ]
+        sums.setdefault((owner.tenant, owner.queue), _Sum()).add(amount, part, prices.get(node, 0))
+    return [_row(*key, mine, priced=bool(prices)) for key, mine in sorted(sums.items()) if mine.held]
+
+
+def _row(tenant: str, queue: str, mine: _Sum, *, priced: bool) -> dict[str, Any]:
+    known = mine.measured > 0
+    return {
+        "tenant": tenant,
+        "queue": queue,
+        "gpu_hours": _hours(mine.held),
+        "measured_gpu_hours": _hours(mine.measured),
+        "used_gpu_hours": _hours(mine.used) if known else None,
+        "idle_gpu_hours": _hours(mine.measured - mine.used) if known else None,
+        "cost": round(_hours(mine.cost) / MICROS, 4) if priced else None,
+        "idle_cost": round(_hours(mine.idle_cost) / MICROS, 4) if priced and known else None,
+    }
+
+
+def _busy(desk: Desk, columns: dict[str, npt.NDArray[np.int64]]) -> list[int]:
+    """Return what each bar used of its devices, of one that goes on as far as it is known by now."""
+    found: list[int] = columns["busy"].tolist()
+    live = desk.controller.measured.tasks
+    for at in np.flatnonzero(columns["to_us"] == OPEN).tolist() if live else ():
+        use = live.get(Bars.task(*(int(columns[name][at]) for name in ("job", "attempt", "task"))))
+        if use is not None and use.mean_busy is not None:
+            found[at] = use.mean_busy
+    return found
 
 
 def _prices(desk: Desk) -> dict[int, int]:

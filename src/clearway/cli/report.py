@@ -17,7 +17,7 @@ from clearway.cli.table import Column, draw
 from clearway.model import values
 
 _COLUMNS = (
-    Column("GPU HOURS", right=True), Column("LOST", right=True), Column("COST", right=True),
+    Column("GPU HOURS", right=True), Column("USED", right=True), Column("LOST", right=True), Column("COST", right=True),
     Column("STARTS", right=True), Column("MEAN WAIT", right=True), Column("SUCCEEDED", right=True),
     Column("FAILED", right=True), Column("CANCELLED", right=True),
 )  # fmt: skip
@@ -36,7 +36,8 @@ def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv:
     """Account for what tenants, users or queues held in a time: GPU-hours, money, waits, and how jobs ended.
 
     What is held counts from the decision until it is free again, also in attempts that were stopped; LOST is that of
-    attempts that did not succeed. The cost of a task is the price of its node, times its part of it, times that time.
+    attempts that did not succeed, USED what the devices really worked, of the hours in which that was measured. The
+    cost of a task is the price of its node, times its part of it, times that time.
     Reads the journal, whether a controller runs or not.
     """
     from clearway.api.moments import iso
@@ -71,14 +72,34 @@ def _moment(field: str, text: str, now_us: int) -> int:
 def _cells(row: dict[str, Any]) -> list[str]:
     wait = shown.NOTHING if row["mean_wait"] is None else shown.span(row["mean_wait"])
     return [
-        row["name"] or shown.NOTHING, f"{row['gpu_hours']:.2f}", f"{row['lost_gpu_hours']:.2f}", f"{row['cost']:.2f}",
+        row["name"] or shown.NOTHING, f"{row['gpu_hours']:.2f}", _used(row), f"{row['lost_gpu_hours']:.2f}",
+        f"{row['cost']:.2f}",
         str(row["starts"]), wait, str(row["succeeded"]), str(row["failed"]), str(row["cancelled"]),
     ]  # fmt: skip
 
 
+def _used(row: dict[str, Any]) -> str:
+    """Return what was really used, of that which was measured."""
+    if row["used_gpu_hours"] is None:
+        return shown.NOTHING
+    return f"{row['used_gpu_hours']:.2f} of {row['measured_gpu_hours']:.2f}"
+
+
 def _csv(rows: list[dict[str, Any]], by: str) -> None:
     """Write rows; a name that a spreadsheet would take for a formula has a quote before it."""
-    names = ["name", "gpu_hours", "lost_gpu_hours", "cost", "starts", "mean_wait", "succeeded", "failed", "cancelled"]
+    names = [
+        "name",
+        "gpu_hours",
+        "measured_gpu_hours",
+        "used_gpu_hours",
+        "lost_gpu_hours",
+        "cost",
+        "starts",
+        "mean_wait",
+        "succeeded",
+        "failed",
+        "cancelled",
+    ]
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow([by, *names[1:]])
     for row in rows:

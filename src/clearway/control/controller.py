@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from clearway.control.inbox import Letter
     from clearway.loop.world import Step, World
     from clearway.ports.clock import Clock
-    from clearway.ports.engine import Engine, Report
+    from clearway.ports.engine import Engine, Measured, Report
     from clearway.ports.journal import Journal
     from clearway.ports.observer import Observer
     from clearway.ports.sampler import Sampler
@@ -146,6 +146,11 @@ class Controller:
         """Return how it fares, in a word and a sentence."""
         now = self._health
         return Health(now.state, self._teller.trouble) if now.state == "up" else now
+
+    @property
+    def measured(self) -> Measured:
+        """What tasks and devices really use now, as far as the engine measures it."""
+        return self._engine.measured
 
     def start(self) -> None:
         """Run the loop in a thread of its own. Returns when it has taken over; raises what kept it from that."""

@@ -17,7 +17,7 @@ from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.events import Grant
 from clearway.model.ids import NodeId
 from clearway.model.job import JobSpec
-from clearway.ports.engine import Inventory, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import Inventory, Measured, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -96,6 +96,7 @@ class Room:
         self.clock = clock
         self.nodes = {node.name: node for node in nodes}
         self.unhealthy: dict[str, tuple[int, ...]] = {}
+        self.measured = Measured()
         self.launched: list[Launch] = []
         """Every process that was really started, in order: what the promise to start once is judged by."""
         self._life, self._refuses, self._faults = life, refuses, faults
@@ -387,6 +388,11 @@ class FakeEngine:
 
     def __init__(self, room: Room) -> None:
         self.room = room
+
+    @property
+    def measured(self) -> Measured:
+        """What the test says is used."""
+        return self.room.measured
 
     def open(self) -> Inventory:
         """Attach."""

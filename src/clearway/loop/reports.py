@@ -62,11 +62,14 @@ def _task_up(world: World, task: TaskRef) -> None:
 def _task_gone(world: World, report: TaskIsGone) -> None:
     task = report.task
     entry = world.state.live(task)
+    ended = ev.TaskEnded(
+        world.now_us, task, report.exit_code, report.error, report.oom, report.result, report.used
+    )  # fmt: skip
     if entry is None:
         if any(task in strays for strays in world.state.strays.values()):
-            world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error, report.oom, report.result))
+            world.emit(ended)
         return
-    world.emit(ev.TaskEnded(world.now_us, task, report.exit_code, report.error, report.oom, report.result))
+    world.emit(ended)
     endings.task_ended(world, entry, (task.role, task.index))
 
 

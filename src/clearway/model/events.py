@@ -14,6 +14,7 @@ from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
 from clearway.model.states import End, State
+from clearway.model.use import Used
 
 
 class Grant(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -213,7 +214,7 @@ class TaskEnded(_Record, frozen=True, tag=True):
 
     `exit_code` is None where nobody saw it end; `error` says why it could not start; `oom`: the system killed
     something of it because it had used up its memory; `result` is the JSON text that it
-    gave back, if any.
+    gave back, if any. `used` is what it was measured to use, where anything measured it.
     """
 
     task: TaskRef
@@ -221,6 +222,7 @@ class TaskEnded(_Record, frozen=True, tag=True):
     error: str = ""
     oom: bool = False
     result: str = ""
+    used: Used | None = None
 
 
 class ControllerStarted(_Record, frozen=True, tag=True):

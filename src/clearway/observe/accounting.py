@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clearway.model.fleet import NodeSpec
     from clearway.model.ids import JobId, NodeId
     from clearway.model.job import JobSpec
+    from clearway.model.use import Used
 
 HOUR_US = 3600 * SECOND_US
 BY = ("tenant", "user", "queue")
@@ -33,9 +34,14 @@ MILLION = 10**6
 
 @dataclass(slots=True)
 class Account:
-    """What one of them came to. `lost`: the part of what was held in attempts that did not succeed."""
+    """What one of them came to. `lost`: the part of what was held in attempts that did not succeed.
+
+    `measured`: the part of which is known how much was really used, and `used` is that.
+    """
 
     held: int = 0
+    measured: int = 0
+    used: int = 0
     lost: int = 0
     cost: int = 0
     waits: int = 0
@@ -43,12 +49,13 @@ class Account:
     ends: dict[str, int] = field(default_factory=lambda: {str(state): 0 for state in ENDS})
 
     def row(self, name: str) -> dict[str, Any]:
-        """Return it in hours and money. `used_gpu_hours` is null: nothing measures it yet."""
+        """Return it in hours and money. `used_gpu_hours` is null where nothing was measured, else of what was."""
         return {
             "name": name,
             "gpu_hours": self.held / WHOLE / HOUR_US,
             "lost_gpu_hours": self.lost / WHOLE / HOUR_US,
-            "used_gpu_hours": None,
+            "measured_gpu_hours": self.measured / WHOLE / HOUR_US,
+            "used_gpu_hours": self.used / WHOLE / HOUR_US if self.measured else None,
             "cost": round(self.cost / (HOUR_US * MILLION * MICROS), 6),
             "starts": self.waits,
             "mean_wait": None if not self.waits else self.waited_us / self.waits / SECOND_US,
@@ -107,7 +114,7 @@ class Accounts:
                 if record.spec.array is None:
                     self._jobs[record.job] = _Live(record.spec, getattr(record, "since_us", 0) or record.at_us)
             case ev.TaskEnded():
-                self._free(record.task.job, (record.task.role, record.task.index))
+                self._free(record.task.job, (record.task.role, record.task.index), record.used)
             case (
                 ev.Started() | ev.Resized() | ev.Changed() | ev.AttemptEnded() | ev.Requeued() | ev.Ended()
             ):  # fmt: skip
@@ -170,21 +177,24 @@ class Accounts:
         price = node.price_micros * part(node, grant, demand) if node.price_micros else 0
         live.holds[grant.role, grant.index] = _Hold(grant.node, self.now_us, milli, price)
 
-    def _free(self, job: JobId, key: tuple[int, int]) -> None:
+    def _free(self, job: JobId, key: tuple[int, int], used: Used | None) -> None:
         live = self._jobs.get(job)
         if live is not None and key in live.holds:
-            self._release(live, key)
+            self._release(live, key, None if used is None else used.busy)
 
     def _free_node(self, node: NodeId) -> None:
         for live in self._jobs.values():
             for key in [key for key, hold in live.holds.items() if hold.node == node]:
                 self._release(live, key)
 
-    def _release(self, live: _Live, key: tuple[int, int]) -> None:
+    def _release(self, live: _Live, key: tuple[int, int], busy: int | None = None) -> None:
         hold = live.holds.pop(key)
         length = self.now_us - hold.since_us
         account = self._account(live)
         account.held += hold.milli * length
+        if busy is not None:
+            account.measured += hold.milli * length
+            account.used += hold.milli * length * busy // WHOLE
         account.cost += hold.price * length
         live.held += hold.milli * length
 

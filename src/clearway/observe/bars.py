@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from clearway.model import events as ev
+from clearway.model.events import TaskRef
+from clearway.model.ids import JobId
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy.typing as npt
 
-    from clearway.model.events import Grant, Record, TaskRef
-    from clearway.model.ids import JobId, NodeId
+    from clearway.model.events import Grant, Record
+    from clearway.model.ids import NodeId
 
 _USED = (ev.Submitted, ev.Started, ev.Resized, ev.TaskEnded, ev.AttemptEnded, ev.NodeLost, ev.NodeRemoved)
 KINDS = frozenset(kind.__name__ for kind in _USED)
@@ -23,7 +25,9 @@ KINDS = frozenset(kind.__name__ for kind in _USED)
 OPEN = -1
 """End of a bar that has none yet, and number of a text that there is not."""
 _NEVER_US = 2**62
-COLUMNS = ("job", "attempt", "node", "devices", "share", "from_us", "to_us", "end", "cause")
+COLUMNS = ("job", "attempt", "node", "devices", "share", "from_us", "to_us", "end", "cause", "task", "busy")
+"""`task`: role and index as one number; `busy`: what it used of its devices, in thousandths, OPEN where untold."""
+_ROLE = 2**32  # the numbers of a role's tasks are below that
 
 
 class Owner(NamedTuple):
@@ -86,7 +90,7 @@ class Bars:
                 if self.knows(record.job, record.attempt):
                     self._add(record.job, record.attempt, record.at_us, record.more)
             case ev.TaskEnded():
-                self._end_task(record.task, record.at_us)
+                self._end_task(record)
             case ev.AttemptEnded():
                 self._end(record)
             case ev.NodeLost() | ev.NodeRemoved():
@@ -106,14 +110,18 @@ class Bars:
             mine[grant.role, grant.index] = len(self)
             rows.append(len(self))
             devices = self.devices.number(" ".join(map(str, grant.devices)))
-            row = (job, attempt, grant.node, devices, grant.share, at_us, OPEN, OPEN, OPEN)
+            task = grant.role * _ROLE + grant.index
+            row = (job, attempt, grant.node, devices, grant.share, at_us, OPEN, OPEN, OPEN, task, OPEN)
             for column, value in zip(self.columns.values(), row, strict=True):
                 column.append(value)
 
-    def _end_task(self, task: TaskRef, at_us: int) -> None:
+    def _end_task(self, record: ev.TaskEnded) -> None:
+        task, used = record.task, record.used
         at = self._open.get((task.job, task.attempt), {}).pop((task.role, task.index), None)
         if at is not None:
-            self.columns["to_us"][at] = at_us
+            self.columns["to_us"][at] = record.at_us
+            if used is not None and used.busy is not None:
+                self.columns["busy"][at] = used.busy
 
     def _end(self, record: ev.AttemptEnded) -> None:
         mine = self._open.pop((record.job, record.attempt), None)
@@ -133,6 +141,11 @@ class Bars:
         for mine in self._open.values():
             for key in [key for key, at in mine.items() if nodes[at] == node]:
                 self.columns["to_us"][mine.pop(key)] = at_us
+
+    @staticmethod
+    def task(job: int, attempt: int, number: int) -> TaskRef:
+        """Return the task of a bar, from its columns `job`, `attempt` and `task`."""
+        return TaskRef(JobId(job), attempt, *divmod(number, _ROLE))
 
     def shown(self, from_us: int, to_us: int, limit: int) -> tuple[dict[str, npt.NDArray[np.int64]], int]:
         """Return the columns of the bars that touch a time, in order of their begin, and how many were left out.

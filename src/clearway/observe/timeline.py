@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
+from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, because
 from clearway.model.states import State, shown
+from clearway.model.use import together
 from clearway.model.values import SECOND_US
 from clearway.observe import amounts
 from clearway.observe.flow_lines import FlowLines
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from clearway.model.events import Record
     from clearway.model.ids import ClassId, JobId, NodeId
     from clearway.model.reasons import Reason
+    from clearway.model.use import Used
     from clearway.ports.journal import Entry, Journal
 
 
@@ -156,6 +159,7 @@ class Timeline:
             "end": None if attempt.end is None else str(attempt.end),
             "cause": None if attempt.cause is None else self._text(attempt.cause),
             "tasks": [self._task(track, task) for task in attempt.tasks],
+            **({"used": used_row(attempt.used)} if attempt.used else {}),
         }
 
     def _task(self, track: JobTrack, task: TaskTrack) -> dict[str, Any]:
@@ -241,6 +245,7 @@ class Timeline:
                 same = (task.grant.role, task.grant.index) == (r.task.role, r.task.index)
                 if same and task.to_us is None:
                     task.to_us = r.at_us
+                    attempt.used += [] if r.used is None else [r.used]
 
     def _attempt_ended(self, r: ev.AttemptEnded) -> None:
         track = self._jobs[r.job]
@@ -357,6 +362,22 @@ class Timeline:
     def _policy_changed(self, r: ev.PolicyChanged) -> None:
         if r.at_us > self._face.start_us:
             self._event(r.at_us, "policy_changed")
+
+
+def used_row(every: list[Used]) -> dict[str, Any]:
+    """Return what the tasks of an attempt used together: CPUs, bytes, and of their devices the part that worked."""
+    all_of = together(every)
+    return {
+        "cpus": _plain(all_of.cpus),
+        "peak_cpus": _plain(all_of.peak_cpus),
+        "peak_memory": all_of.peak_memory,
+        "gpus": _plain(all_of.busy),
+        "peak_gpu_memory": all_of.peak_gpu_memory,
+    }
+
+
+def _plain(thousandths: int | None) -> float | None:
+    return None if thousandths is None else thousandths / WHOLE
 
 
 def job_entry(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
     from clearway.model.states import End
+    from clearway.model.use import Used
 
 Reasons = tuple["Reason", ...]
 
@@ -39,6 +40,7 @@ class AttemptTrack:
     to_us: int | None = None
     end: End | None = None
     cause: Reason | None = None
+    used: list[Used] = field(default_factory=list)
 
     def close(self, at_us: int) -> None:
         """End every grant that is still held."""

@@ -8,6 +8,7 @@ import msgspec
 
 from clearway.model.events import TaskRef
 from clearway.model.fleet import NodeSpec
+from clearway.model.use import Used
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,7 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
     """A task and all its processes are gone. `exit_code` None: nobody saw the end. `error`: why it never ran.
 
     `oom`: the system killed something of it because it had used up its memory, where the engine can tell.
-    `result` is the JSON text that it gave back, if any.
+    `result` is the JSON text that it gave back, if any. `used`: what it was measured to use, if anything measured it.
     """
 
     task: TaskRef
@@ -33,6 +34,7 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
     error: str = ""
     oom: bool = False
     result: str = ""
+    used: Used | None = None
 
 
 class TaskReported(msgspec.Struct, frozen=True, tag=True):
@@ -85,6 +87,41 @@ class NodeIsGone(msgspec.Struct, frozen=True, tag=True):
 Report = TaskIsUp | TaskIsGone | TaskReported | NodeIsUp | NodeIsQuiet | NodeIsNoticed | NodeIsGone
 
 
+class DeviceUse(msgspec.Struct, frozen=True, gc=False):
+    """What is used of one device: the part of the time in which it worked, in thousandths, and bytes of its memory.
+
+    None is what could not be measured.
+    """
+
+    busy: int | None = None
+    memory: int | None = None
+
+
+class TaskUse(msgspec.Struct, frozen=True, gc=False):
+    """What a task uses at the moment, in the units of `model.use.Used`. None is what could not be measured.
+
+    `mean_busy` is `busy` since its start, or since it has been looked at.
+    """
+
+    cpus: int | None = None
+    memory: int | None = None
+    busy: int | None = None
+    gpu_memory: int | None = None
+    mean_busy: int | None = None
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """What was measured last. `number` grows with each look, `why_not` says why nothing is known of devices.
+
+    Devices are by node and number, slices among them.
+    """
+
+    number: int = 0
+    devices: dict[tuple[str, int], DeviceUse] = {}
+    tasks: dict[TaskRef, TaskUse] = {}
+    why_not: str = ""
+
+
 class Inventory(msgspec.Struct, frozen=True):
     """What an engine has when it is opened: every node with what runs there, and ends not yet acknowledged."""
 
@@ -105,6 +142,11 @@ class Engine(Protocol):
     @property
     def trouble(self) -> str:
         """What it cannot do at the moment though all goes on, in a sentence, "" when all is well. For any thread."""
+        ...
+
+    @property
+    def measured(self) -> Measured:
+        """What is used now, as far as it is measured. For any thread; returns at once."""
         ...
 
     def open(self) -> Inventory:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from clearway.model.actions import Action, Halt, Launch, Pause
 from clearway.ports.engine import (
     Inventory,
+    Measured,
     NodeIsGone,
     NodeIsNoticed,
     NodeIsQuiet,
@@ -56,6 +57,7 @@ class SimEngine:
     """
 
     trouble = ""
+    measured = Measured(why_not="nothing runs here")
 
     def __init__(self, clock: VirtualClock, nodes: Iterable[NodeSpec], lease_us: int) -> None:
         self.clock = clock

@@ -18,6 +18,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.events import Grant, TaskRef
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 SECOND_US = 1_000_000
 PATIENCE_S = 30.0
 """So long a behaviour may take before it counts as not shown."""
+
+
+def how(end: TaskIsGone) -> TaskIsGone:
+    """Return how a task ended, without what it used: no two runs use the same."""
+    return replace(end, used=None)
 
 
 class Talk:
@@ -176,8 +182,8 @@ class EngineSuite:
     def test_reports_start_and_end(self, talk: Talk) -> None:
         order = self.launch(self.exits(0))
         talk.tell(order)
-        assert talk.gone(order.task) == TaskIsGone(order.task, 0)
-        assert talk.heard.index(TaskIsUp(order.task)) < talk.heard.index(TaskIsGone(order.task, 0))
+        assert how(talk.gone(order.task)) == TaskIsGone(order.task, 0)
+        assert talk.heard.index(TaskIsUp(order.task)) < talk.heard.index(talk.gone(order.task))
 
     def test_names_its_node(self, talk: Talk) -> None:
         assert [up.spec.name for up in talk.inventory.nodes] == [self.node]
@@ -196,7 +202,7 @@ class EngineSuite:
     def test_keeps_the_exit_code(self, talk: Talk, code: int) -> None:
         order = self.launch(self.exits(code))
         talk.tell(order)
-        assert talk.gone(order.task) == TaskIsGone(order.task, code)
+        assert how(talk.gone(order.task)) == TaskIsGone(order.task, code)
 
     def test_starts_once_however_often_it_is_told(self, talk: Talk) -> None:
         order = self.launch(self.runs_on())
@@ -212,7 +218,7 @@ class EngineSuite:
         talk.tell(order)
         talk.gone(order.task)
         talk.tell(order)
-        assert talk.gone(order.task, times=2) == TaskIsGone(order.task, 3)
+        assert how(talk.gone(order.task, times=2)) == TaskIsGone(order.task, 3)
         assert self.starts(order.task) == 1
 
     def test_starts_nothing_again_after_the_acknowledgement(self, talk: Talk) -> None:
@@ -258,7 +264,7 @@ class EngineSuite:
         talk.tell(order)
         talk.up(order.task)
         talk.tell(self.halt(order.task, signal="SIGINT"))
-        assert talk.gone(order.task) == TaskIsGone(order.task, -2)
+        assert how(talk.gone(order.task)) == TaskIsGone(order.task, -2)
 
     def test_kills_what_does_not_stop_within_the_grace(self, talk: Talk) -> None:
         order = self.launch(self.stubborn())
@@ -266,7 +272,7 @@ class EngineSuite:
         talk.up(order.task)
         self.settle(talk)  # let it say that it ignores the signal
         talk.tell(self.halt(order.task, grace_s=0.5))
-        assert talk.gone(order.task) == TaskIsGone(order.task, -9)
+        assert how(talk.gone(order.task)) == TaskIsGone(order.task, -9)
 
     def test_a_second_halt_does_not_prolong_the_grace(self, talk: Talk) -> None:
         order = self.launch(self.stubborn())
@@ -287,7 +293,7 @@ class EngineSuite:
     def test_answers_a_halt_of_something_unknown(self, talk: Talk) -> None:
         task = TaskRef(JobId(99), 1, 0, 0)
         talk.tell(self.halt(task))
-        assert talk.gone(task) == TaskIsGone(task)
+        assert how(talk.gone(task)) == TaskIsGone(task)
 
     def test_a_launch_that_comes_after_its_halt_starts_nothing(self, talk: Talk) -> None:
         order = self.launch(self.exits(0))
@@ -301,7 +307,7 @@ class EngineSuite:
         talk.tell(order)
         talk.gone(order.task)
         talk.tell(self.halt(order.task))
-        assert talk.gone(order.task, times=2) == TaskIsGone(order.task, 3)
+        assert how(talk.gone(order.task, times=2)) == TaskIsGone(order.task, 3)
 
     def test_stands_still_and_goes_on(self, talk: Talk) -> None:
         order = self.launch(self.lasts(0.6))
@@ -337,8 +343,8 @@ class EngineSuite:
         order = self.launch(self.exits(3))
         talk.tell(order)
         talk.gone(order.task)
-        assert self.again().inventory.gone == (TaskIsGone(order.task, 3),)
-        assert self.again().inventory.gone == (TaskIsGone(order.task, 3),)
+        assert tuple(map(how, self.again().inventory.gone)) == (TaskIsGone(order.task, 3),)
+        assert tuple(map(how, self.again().inventory.gone)) == (TaskIsGone(order.task, 3),)
 
     def test_an_acknowledged_end_is_not_told_to_a_new_instance(self, talk: Talk) -> None:
         orders = [self.launch(self.exits(3)), self.launch(self.exits(4), job=2)]
@@ -346,7 +352,7 @@ class EngineSuite:
         for order in orders:
             talk.gone(order.task)
         talk.engine.acknowledge([orders[0].task])
-        assert self.again().inventory.gone == (TaskIsGone(orders[1].task, 4),)
+        assert tuple(map(how, self.again().inventory.gone)) == (TaskIsGone(orders[1].task, 4),)
 
     def test_early_doubled_and_strange_acknowledgements_lose_nothing(self, talk: Talk) -> None:
         order = self.launch(self.runs_on())
@@ -380,7 +386,7 @@ class EngineSuite:
         talk.gone(order.task)
         talk.tell(order)
         talk.engine.wait(20)
-        assert talk.engine.reports() == [TaskIsGone(order.task, 0)]
+        assert [how(one) for one in talk.engine.reports() if isinstance(one, TaskIsGone)] == [TaskIsGone(order.task, 0)]
         assert time.monotonic() - began < 10
 
     # --- what a process finds and leaves ---------------------------------------------------------

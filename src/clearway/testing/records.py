@@ -10,6 +10,7 @@ from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
 from clearway.model.states import End, State, StepState
+from clearway.model.use import Used
 
 JOB, OTHER, NODE, CLASS = JobId(7), JobId(8), NodeId(3), ClassId(2)
 TASK = ev.TaskRef(JOB, 2, 1, 4)
@@ -121,6 +122,7 @@ def every_record() -> list[ev.Record]:
         fe.StepAnswered(72, FlowId(3), "ask", "3", "her"),
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
         *_later_flow_records(),
+        ev.TaskEnded(79, TASK, 0, used=Used(1500, 2500, 2**33, 640, 2**35)),
     ]
     return made
 

@@ -1,6 +1,6 @@
 """The engine of this machine, in the controller: one connection to the runner, and nothing that waits.
 
-Its only thread asks how the devices are: a driver may not answer.
+What may hang is asked by threads of their own: how the devices are, and what is used of them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from clearway.engines.local.inventory import unhealthy_of
 from clearway.engines.local.link import Link
 from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.users import Users
+from clearway.engines.local.uses import Uses
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
-from clearway.ports.engine import Inventory, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import Inventory, Measured, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,13 +75,15 @@ class LocalEngine:
         self._workdir = workdir if workdir is not None else Path.home()
         self._link = Link(self.home / paths.RUNNER, *lead)
         self._metrics = Metrics(self.home)
+        self._uses = Uses(node.name, devices, declared=node.counted_only)
+        self._alive: set[TaskRef] = set()
         self._launches: dict[TaskRef, Message] = {}
         self._halts: dict[TaskRef, Message] = {}
         self._pauses: dict[TaskRef, Message] = {}
         self._reports: deque[Report] = deque()
         self._opened = False
         self._groups: frozenset[str] = frozenset()
-        self._can = False
+        self._can = self._counts = False
         self._refused = ""
         self._quiet_told_at: float | None = None
         self._pinged_at = 0.0
@@ -90,6 +93,11 @@ class LocalEngine:
     def trouble(self) -> str:
         """What runner or driver cannot do at the moment though all goes on, in a sentence; empty when all is well."""
         return "; ".join(filter(None, (self._said, self._health.trouble())))
+
+    @property
+    def measured(self) -> Measured:
+        """What is used now, as far as it is measured."""
+        return self._uses.measured
 
     @property
     def runner_pid(self) -> int:
@@ -126,6 +134,7 @@ class LocalEngine:
                     self._opened = True
                     if self._devices:
                         self._health.begin()
+                    self._uses.begin()
                     self._meet(message)
                     return Inventory((self._up(message),), tuple(self._gone(m) for m in message["gone"]))
             if time.monotonic() > until:
@@ -157,6 +166,7 @@ class LocalEngine:
         while not self._reports and (left := until - time.monotonic()) > 0:
             look_s = self._metrics.wait_s()
             left = left if look_s is None else min(left, look_s)
+            left = min(left, self._uses.wait_s()) if self._asks_for_members else left
             if self._link.wait(min(left, self._link.wait_s(), PING_AFTER_S), self._wake_out):
                 os.read(self._wake_out, 4096)
                 return
@@ -181,6 +191,7 @@ class LocalEngine:
     def close(self) -> None:
         """Detach. Tasks go on; a runner without any leaves."""
         self._health.close()
+        self._uses.close()
         self._link.close({"do": "bye"})
         os.close(self._wake_in)
         os.close(self._wake_out)
@@ -214,6 +225,9 @@ class LocalEngine:
         for message in self._link.turn():
             self._hear(message)
         self._reports += self._metrics.look()
+        if self._asks_for_members and not self._uses.wait_s():
+            self._uses.asked()
+            self._link.send({"do": "members"})
         told = self._quiet_told_at
         if told is not None and self._link.greeted and self._link.last_heard > told:
             self._quiet_told_at = None  # it only hung: what it knows comes with its answer
@@ -230,10 +244,13 @@ class LocalEngine:
         if said == "up":
             task = orders.task_of(message["task"])
             self._launches.pop(task, None)
+            self._alive.add(task)
             self._metrics.watch([task])
             self._reports.append(TaskIsUp(task))
         elif said == "gone":
             self._report_gone(self._gone(message))
+        elif said == "members":
+            self._uses.members(message["tasks"])
         elif said == "trouble":
             self._said = message["text"]
             if message.get("stuck", []) != self._stuck:
@@ -244,6 +261,8 @@ class LocalEngine:
     def _meet(self, here: Message) -> None:
         self._said, self._stuck = here["trouble"], here.get("stuck", [])
         self._can = {"as", "venv"} <= set(here.get("can", ()))
+        self._counts = "members" in here.get("can", ())
+        self._alive = set(map(orders.task_of, here["live"]))
         self._groups, self._refused = frozenset(here.get("groups", ())), here.get("refused", "")
 
     def _meet_again(self, here: Message) -> None:
@@ -259,6 +278,7 @@ class LocalEngine:
     def _report_gone(self, report: TaskIsGone) -> None:
         for kept in (self._launches, self._halts, self._pauses):
             kept.pop(report.task, None)
+        self._alive.discard(report.task)
         self._reports += self._metrics.last(report.task)
         self._reports.append(report)
 
@@ -267,6 +287,10 @@ class LocalEngine:
         self._metrics.watch(running)
         self._told_unhealthy = self._health.unhealthy
         return NodeIsUp(self._node, tuple(running), self._told_unhealthy, tuple(map(orders.task_of, self._stuck)))
+
+    @property
+    def _asks_for_members(self) -> bool:
+        return bool(self._alive) and self._counts and self._link.greeted
 
     def _mind_quiet(self) -> None:
         now = time.monotonic()
@@ -283,4 +307,5 @@ class LocalEngine:
     def _gone(self, message: Message) -> TaskIsGone:
         task = orders.task_of(message["task"])
         result = result_of(self.home, task) if message["code"] == 0 else ""
-        return TaskIsGone(task, message["code"], message["error"], message.get("oom", False), result)
+        used = self._uses.used(task, message.get("cpus"), message.get("peak"))
+        return TaskIsGone(task, message["code"], message["error"], message.get("oom", False), result, used)

@@ -134,6 +134,11 @@ class Keeper:
         """Stop reporting these ends when a controller comes."""
         self._memory.acknowledge(keys)
 
+    def members(self) -> dict[str, list[str | int]]:
+        """Return what each task that runs holds, and its processes as of the last look, its main process first."""
+        up = (task for task in self._live.values() if task.phase in (Phase.UP, Phase.ENDING))
+        return {task.key: [task.held, task.pid, *(p for p, _ in task.known if p != task.pid)] for task in up}
+
     # --- one turn --------------------------------------------------------------------------------
 
     def turn(self, now: float) -> float:
@@ -199,6 +204,7 @@ class Keeper:
     def _fork(self, task: Task) -> None:
         order = task.order or {}
         order["groups"] = self._grouped(task)
+        task.held = order.get("held", "")
         task.logs, task.limit = (order.get("stdout", ""), order.get("stderr", "")), order.get("output_size", 0)
         task.pid, task.told = spawn.fork(order, self._gate, self._settings)
         task.mine, task.again, task.phase = True, "", Phase.LAUNCHING
@@ -292,13 +298,14 @@ class Keeper:
         """Take in every child that ended: main processes, and orphans that came to us."""
         with contextlib.suppress(ChildProcessError):
             while True:
-                pid, status = os.waitpid(-1, os.WNOHANG)
+                pid, status, used = os.wait4(-1, os.WNOHANG)
                 if pid == 0:
                     return
                 self._stopping.look_soon()
                 task = self._mains.pop(pid, None)
                 if task is not None:
                     self._hear_child(task)
+                    task.cpus, task.peak = procs.used(used, task.start)
                     self._main_ended(task, os.waitstatus_to_exitcode(status))
 
     def _main_ended(self, task: Task, code: int | None) -> None:

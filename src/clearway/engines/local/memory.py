@@ -41,24 +41,27 @@ class Memory:
             task.phase = Phase.UP if same else Phase.ENDING
             task.start = task.start if same else 0
             task.sought = not same
+            task.held = str(line[5]) if line[5:] else ""
         elif kind == "exit":
             task.phase, task.code, task.sought = Phase.ENDING, _code(line[2]), True
+            _measured(task, line[3:])
         elif kind == "gone":
             task.phase, task.code, task.error = Phase.GONE, _code(line[2]), str(line[3])
             task.oom = bool(line[4:] and line[4])
+            _measured(task, line[5:])
 
     def started(self, tasks: list[Task]) -> None:
         """Add the lines of tasks that wait at the gate."""
         for task in tasks:
-            self.records.add("run", task.key, task.pid, task.start, self._boot)
+            self.records.add("run", task.key, task.pid, task.start, self._boot, task.held)
 
     def exited(self, task: Task) -> None:
         """Add the line for the end of a main process."""
-        self.records.add("exit", task.key, task.code)
+        self.records.add("exit", task.key, task.code, task.cpus, task.peak)
 
     def gone(self, task: Task) -> None:
         """Add the line for the end of a task."""
-        self.records.add("gone", task.key, task.code, task.error, int(task.oom))
+        self.records.add("gone", task.key, task.code, task.error, int(task.oom), task.cpus, task.peak)
 
     def acknowledge(self, keys: list[str]) -> None:
         """Add the lines for ends that the controller has in its journal, and forget the oldest of them."""
@@ -83,13 +86,17 @@ class Memory:
     def _lines(self) -> Iterator[Line]:
         for task in self.tasks.values():
             if task.live:
-                yield ["run", task.key, task.pid, task.start, self._boot]
+                yield ["run", task.key, task.pid, task.start, self._boot, task.held]
             if task.phase is Phase.ENDING:
-                yield ["exit", task.key, task.code]
+                yield ["exit", task.key, task.code, task.cpus, task.peak]
             if task.phase is Phase.GONE:
-                yield ["gone", task.key, task.code, task.error, int(task.oom)]
+                yield ["gone", task.key, task.code, task.error, int(task.oom), task.cpus, task.peak]
             if task.acked:
                 yield ["ack", task.key]
+
+
+def _measured(task: Task, told: Line) -> None:
+    task.cpus, task.peak = (_code(told[0]), _code(told[1])) if told[1:] else (None, None)
 
 
 def _code(value: str | int | None) -> int | None:

@@ -59,6 +59,7 @@ def launch_order(
         "secrets": {
             name: [str(path) for path in places_of(home, name, spec.user, spec.tenant)] for name in spec.secrets
         },
+        "held": f"{','.join(map(str, launch.grant.devices))}:{launch.grant.share}",
         "memory": demand.memory,
         "cpus": demand.cpus,
         "output_size": output_size,

@@ -7,7 +7,12 @@ import fcntl
 import os
 import signal
 import struct
+import time
 from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from resource import struct_rusage
 
 TICKET = "CLEARWAY_TASK_ID"
 """The variable by which a process is known as part of a task even when it has left its parents."""
@@ -15,6 +20,8 @@ TICKET = "CLEARWAY_TASK_ID"
 _STATE, _PPID, _SESSION, _THREADS, _START = 0, 1, 3, 17, 19  # fields of /proc/PID/stat after the name, from 0
 _DEAD = (b"Z", b"X", b"x")
 _MOST_ENVIRONMENT = 4 * 2**20  # the system passes on about 3 MB
+
+_SHORTEST_S = 0.01  # the system tells starts no finer
 
 _INFO_BYTES = 64  # struct pidfd_info of Linux 6.13, which later ones extend
 _GET_INFO = (3 << 30) | (_INFO_BYTES << 16) | (0xFF << 8) | 11  # PIDFD_GET_INFO
@@ -47,6 +54,16 @@ def start_of(child: int) -> int:
     if proc is None:
         raise ChildProcessError(child)
     return proc.start
+
+
+def used(told: struct_rusage, start: int) -> tuple[int, int]:
+    """Return the mean CPUs in thousandths, and the most bytes of one process, of a child that ended just now.
+
+    What it started and waited for counts; `start` in clock ticks since boot.
+    """
+    lasted_s = time.clock_gettime(time.CLOCK_BOOTTIME) - start / os.sysconf("SC_CLK_TCK")
+    cpus = (told.ru_utime + told.ru_stime) / max(lasted_s, _SHORTEST_S)
+    return int(cpus * 1000), told.ru_maxrss * 1024
 
 
 def everything() -> dict[int, Proc]:

@@ -1,8 +1,8 @@
 """What the runner must not forget, in one file that only grows until it is written anew.
 
-One JSON list a line: ["run", task, pid, start, boot], ["exit", task, code], ["ack", task],
-["gone", task, code, error, 1 where memory ran out or 0]. Many lines share one sync: that is what makes hundreds of
-short processes a second possible.
+One JSON list a line: ["run", task, pid, start, boot, what it holds], ["exit", task, code, CPUs, peak], ["ack", task],
+["gone", task, code, error, 1 where memory ran out or 0, CPUs, peak]. Many lines share one sync: that is what makes
+hundreds of short processes a second possible.
 """
 
 from __future__ import annotations

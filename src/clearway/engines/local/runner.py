@@ -64,6 +64,7 @@ class Runner:
             "halt": lambda m: self._keeper.halt(m["task"], m["signal"], m["grace_us"] / 1e6),
             "pause": lambda m: self._keeper.pause(m["task"], paused=m["paused"]),
             "ack": lambda m: self._keeper.acknowledge(m["tasks"]),
+            "members": lambda _: self._say({"is": "members", "tasks": self._keeper.members()}),
             "ping": lambda _: self._say({"is": "alive"}),
             "bye": self._bye,
         }
@@ -208,7 +209,7 @@ class Runner:
         keeper = self._keeper
         held = [part for part in (MEMBERS, MEMORY, CPU) if self._groups.has(part)]
         me = {"is": "here", "protocol": PROTOCOL, "pid": os.getpid(), "trouble": keeper.trouble, "stuck": keeper.stuck}
-        me |= {"can": ["as", "venv"], "groups": held, "refused": self._groups.refused}
+        me |= {"can": ["as", "venv", "members"], "groups": held, "refused": self._groups.refused}
         self._say({**me, "live": keeper.live, "gone": [task.gone() for task in keeper.unacknowledged]})
 
     def _bye(self, message: Message) -> None:

@@ -23,8 +23,8 @@ class Task:
     """One task of one attempt. `mine`: this runner forked it, and so learns its exit code from the system."""
 
     __slots__ = (
-        "acked", "again", "asked_signal", "code", "empty_looks", "error", "key", "kill_at", "known", "limit", "logs",
-        "mine", "oom", "order", "paused", "phase", "pid", "pidfd", "sought", "start", "told",
+        "acked", "again", "asked_signal", "code", "cpus", "empty_looks", "error", "held", "key", "kill_at", "known",
+        "limit", "logs", "mine", "oom", "order", "paused", "peak", "phase", "pid", "pidfd", "sought", "start", "told",
     )  # fmt: skip
 
     def __init__(self, key: str, order: dict[str, Any] | None = None) -> None:
@@ -42,6 +42,13 @@ class Task:
         """Why it never ran; why it could not be started just now, through no fault of its own."""
         self.oom = False
         """Whether the system killed something of it because it had used up its memory."""
+        self.held = ""
+        """The numbers of its devices and the thousandths of each that it holds: `0,1:1000`."""
+        self.cpus: int | None = None
+        self.peak: int | None = None
+        """Thousandths of a CPU that it used in the mean, and the most bytes of its largest process, as the system told
+        them at its end; None: nobody was told.
+        """
         self.acked = False
         self.paused = False
         self.asked_signal = 0
@@ -64,4 +71,5 @@ class Task:
 
     def gone(self) -> dict[str, Any]:
         """Return the message that says that it is gone."""
-        return {"is": "gone", "task": self.key, "code": self.code, "error": self.error, "oom": self.oom}
+        told = {"is": "gone", "task": self.key, "code": self.code, "error": self.error, "oom": self.oom}
+        return {**told, "cpus": self.cpus, "peak": self.peak}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clearway.model.actions import Action
     from clearway.model.events import Record, TaskRef
     from clearway.model.ids import ClassId, JobId
-    from clearway.ports.engine import Engine, Inventory, Report
+    from clearway.ports.engine import Engine, Inventory, Measured, Report
     from clearway.ports.journal import Entry, Journal, Mark
 
 
@@ -121,6 +121,11 @@ class MortalEngine:
     def trouble(self) -> str:
         """Say what the real one says."""
         return self._engine.trouble
+
+    @property
+    def measured(self) -> Measured:
+        """Say what the real one says."""
+        return self._engine.measured
 
     def open(self) -> Inventory:
         """Attach, or die before or after."""

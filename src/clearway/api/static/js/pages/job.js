@@ -2,7 +2,7 @@
 import { h, keyed, put } from "../dom.js";
 import { get, path } from "../net.js";
 import { watch } from "../live.js";
-import { bones, empty, faultText, figures, heading, pairs, panel, state, table, when } from "../parts.js";
+import { bones, empty, faultText, figures, heading, meter, pairs, panel, state, table, when } from "../parts.js";
 import { amount, brief, exact, local, moment, now, number, percent, seconds, span } from "../format.js";
 import { actions } from "./job_acts.js";
 import { Log } from "./job_log.js";
@@ -89,12 +89,41 @@ function orders(order) {
 function heldPanel(job) {
   const nodes = Object.entries(job.devices ?? {});
   if (nodes.length === 0) return panel("What it holds", {}, h("div", { class: "body" }, h("p", { class: "quiet small" }, job.state === "pending" ? "Nothing yet." : "Nothing any more.")));
-  const used = job.used ?? null;
   const columns = [
     { name: "Node", head: true, cell: ([node]) => h("span", { class: "name" }, node) },
     { name: "Devices", cell: ([, devices]) => (devices.length > 0 ? devices.join(", ") : "no GPU") },
   ];
-  return panel("What it holds", { note: used == null ? "use is not measured here" : `${percent(used)} really used` }, table(columns, nodes, { caption: "Nodes and devices that it holds", fold: false }));
+  return panel("What it holds", {}, table(columns, nodes, { caption: "Nodes and devices that it holds", fold: false }), useOf(job));
+}
+
+/** What it really uses of what it holds, now; against what it asked for, where it asked for an amount. */
+function useOf(job) {
+  const use = job.use;
+  if (!use) return h("div", { class: "body" }, h("p", { class: "quiet small" }, job.state === "running" ? "What it really uses has not been measured yet." : "What it really uses is not measured."));
+  const words = job.words ?? {};
+  const asked = (name) => (words[name] > 0 && words[name] * job.tasks) || null;
+  const rows = [
+    job.gpus > 0 && ["GPUs", use.gpus, use.gpus == null ? "not measured here" : `${percent(use.gpus)} of the time at work`],
+    use.gpu_memory > 0 && ["GPU memory", null, amount("gpu_memory", use.gpu_memory)],
+    use.cpus != null && ["CPUs", asked("cpus") && use.cpus / asked("cpus"), asked("cpus") ? `${number(round(use.cpus))} of ${number(asked("cpus"))}` : number(round(use.cpus))],
+    use.memory != null && ["Memory", asked("memory") && use.memory / asked("memory"), asked("memory") ? `${amount("memory", use.memory)} of ${amount("memory", asked("memory"))}` : amount("memory", use.memory)],
+  ].filter(Boolean);
+  const line = ([name, part, text]) => [h("dt", {}, name), h("dd", {}, part != null && meter(part, { label: `${name}: ${text}` }), h("span", {}, text))];
+  return h("div", { class: "body" }, h("h3", { class: "small" }, "Really used now"), h("dl", { class: "uses" }, rows.flatMap(line)));
+}
+
+const round = (n) => Math.round(n * 100) / 100;
+
+/** What an attempt used, in a few words. */
+function usedWords(used) {
+  if (!used) return h("span", { class: "quiet" }, "–");
+  const said = [
+    used.gpus != null && `GPUs ${percent(used.gpus)}`,
+    used.peak_gpu_memory != null && `GPU memory up to ${amount("gpu_memory", used.peak_gpu_memory)}`,
+    used.cpus != null && `CPUs ${number(round(used.cpus))}, at most ${number(round(used.peak_cpus))}`,
+    used.peak_memory != null && `memory up to ${amount("memory", used.peak_memory)}`,
+  ].filter(Boolean);
+  return h("ul", { class: "lines" }, said.map((text) => h("li", {}, text)));
 }
 
 function attemptsPanel(job) {
@@ -104,6 +133,7 @@ function attemptsPanel(job) {
     { name: "From", when: true, cell: (one) => when(one.from, { withSeconds: true }) },
     { name: "Lasted", right: true, when: true, cell: (one) => span((seconds(one.to) ?? now()) - seconds(one.from)) },
     { name: "Ended", cell: (one) => state(one.end ?? "running") },
+    { name: "Used", long: true, cell: (one) => usedWords(one.used) },
     { name: "Where", cell: (one) => h("span", { class: "name" }, [...new Set(one.tasks.map((task) => task.node))].join(", ")) },
     { name: "Why", long: true, cell: (one) => one.cause && h("span", { class: "name quiet" }, local(one.cause)) },
   ];

@@ -30,6 +30,7 @@ export function open(root) {
   }
 }
 
+const sentence = (text) => (text ? `${text[0].toUpperCase()}${text.slice(1)}.` : "");
 const sum = (rows, name) => rows.reduce((total, row) => total + (row[name] ?? 0), 0);
 
 function numbers(waste, overview) {
@@ -40,8 +41,8 @@ function numbers(waste, overview) {
       ["Free now", number(now.free_gpus), `of ${brief(gpus.total)} GPUs`],
       ["Free, yet of no use", number(now.fragmented_gpus), now.lacking_jobs ? `while ${brief(now.lacking_jobs)} wait for GPUs` : "nobody lacks any"],
       ["GPU-hours held", number(Math.round(sum(waste.held, "gpu_hours")))],
-      waste.measured && ["GPU-hours idle", number(Math.round(sum(waste.held, "idle_gpu_hours"))), percent(sum(waste.held, "idle_gpu_hours") / Math.max(1e-9, sum(waste.held, "gpu_hours")))],
-      waste.held.some((row) => row.cost != null) && ["Money", number(Math.round(sum(waste.held, "cost")))],
+      waste.measured && ["GPU-hours idle", number(Math.round(sum(waste.held, "idle_gpu_hours"))), `${percent(sum(waste.held, "idle_gpu_hours") / Math.max(1e-9, sum(waste.held, "measured_gpu_hours")))} of what is measured`],
+      waste.held.some((row) => row.cost != null) && ["Money", number(Math.round(sum(waste.held, "cost"))), waste.held.some((row) => row.idle_cost != null) ? `${number(Math.round(sum(waste.held, "idle_cost")))} for idle` : ""],
     ].filter(Boolean),
   );
 }
@@ -49,7 +50,7 @@ function numbers(waste, overview) {
 function idle(waste, nodes) {
   const found = nodes.flatMap((node) => node.devices.filter((device) => device.used != null && device.used < IDLE && device.held > 0).map((device) => ({ node, device })));
   const measured = nodes.some((node) => node.devices.some((device) => device.used != null));
-  if (!measured) return panel("Held, but idle", {}, empty("Nothing here measures real use.", "Where NVIDIA's library is found, each device shows how much of it is really used.", "waste"));
+  if (!measured) return panel("Held, but idle", {}, empty("Nothing here measures real use.", `${sentence(waste.why_not)} Where the NVIDIA driver answers, each device shows how much of it is really used.`, "waste"));
   if (found.length === 0) return panel("Held, but idle", {}, empty("No device is held and idle.", "Every device that somebody holds is at work.", "waste"));
   const columns = [
     { name: "Device", head: true, cell: ({ node, device }) => h("span", { class: "name" }, `${node.name}: ${device.number}`) },
@@ -83,7 +84,8 @@ function spent(waste) {
     { name: "GPU-hours", right: true, cell: (row) => hours(row.gpu_hours) },
     { name: "Used", right: true, cell: (row) => hours(row.used_gpu_hours) },
     { name: "Idle", right: true, cell: (row) => hours(row.idle_gpu_hours) },
-    { name: "Money", right: true, cell: (row) => (row.cost == null ? "–" : number(row.cost)) },
+    { name: "Money", right: true, cell: (row) => (row.cost == null ? "–" : number(Math.round(row.cost))) },
+    { name: "For idle", right: true, cell: (row) => (row.idle_cost == null ? "–" : number(Math.round(row.idle_cost))) },
   ];
   const since = waste.since !== waste.from ? ["from ", when(waste.since), ", the earliest that is at hand"] : null;
   return panel("Who held what", { note: since }, h("div", { class: "scroll" }, table(columns, rows, { caption: "GPU-hours by queue and tenant" })));

@@ -1,0 +1,38 @@
+"""What was measured: how much of what a task holds it really uses."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Used(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a task used from its start to its end; None: nothing measured it.
+
+    `cpus` and `peak_cpus` are thousandths of a CPU, the mean and the most between two looks. `peak_memory` is the most
+    bytes that its processes had in memory at a look; what processes share counts for each of them. `busy`: the mean
+    part of the time in which its devices worked for it, in thousandths of what it holds of them. `peak_gpu_memory`:
+    the most bytes that it had on one device.
+    """
+
+    cpus: int | None = None
+    peak_cpus: int | None = None
+    peak_memory: int | None = None
+    busy: int | None = None
+    peak_gpu_memory: int | None = None
+
+
+def together(every: list[Used]) -> Used:
+    """Return what tasks that ran side by side used together; of `busy` the mean, of `peak_gpu_memory` the most."""
+    busy = [one.busy for one in every if one.busy is not None]
+    return Used(
+        _sum([one.cpus for one in every]),
+        _sum([one.peak_cpus for one in every]),
+        _sum([one.peak_memory for one in every]),
+        sum(busy) // len(busy) if busy else None,
+        max((one.peak_gpu_memory for one in every if one.peak_gpu_memory is not None), default=None),
+    )
+
+
+def _sum(amounts: list[int | None]) -> int | None:
+    known = [one for one in amounts if one is not None]
+    return sum(known) if known else None
