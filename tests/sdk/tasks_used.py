@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearway import task
+from clearway.model.errors import CallTimedOutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 @task
 def add(a: int, b: int = 1) -> int:
     return a + b
+
+
+@task
+def own_pid() -> int:
+    return os.getpid()
 
 
 @task
@@ -97,6 +103,29 @@ def yields(count: int) -> Iterator[int]:
 
 
 @task
+def tree(depth: int) -> int:
+    return 1 if not depth else 1 + sum(tree.remote(depth - 1).get() for _ in range(2))
+
+
+@task
+async def tree_awaited(depth: int) -> int:
+    return 1 if not depth else 1 + await tree_awaited.remote(depth - 1)
+
+
+@task
+def asks_dying(path: str) -> str:
+    return str(dies_once.remote(path).get())
+
+
+@task
+def asks_slow(path: str) -> str:
+    try:
+        return str(waits_for.options(time_limit=0.3).remote(path).get())
+    except CallTimedOutError:
+        return "too slow"
+
+
+@task
 def pause(milliseconds: int) -> None:
     time.sleep(milliseconds / 1000)
 
@@ -143,6 +172,16 @@ class _Counter:
 
     def pid(self) -> int:
         return os.getpid()
+
+    def wait(self, path: str) -> str:
+        Path(path).touch()
+        while self.value >= 0:
+            time.sleep(0.01)
+        return "over"
+
+    async def wait_async(self, path: str) -> None:
+        await asyncio.to_thread(Path(path).touch)
+        await asyncio.sleep(600)
 
     def die(self) -> None:
         os._exit(9)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway import group
-from clearway.model.errors import ActorDiedError
+from clearway.model.errors import ActorDiedError, CallCancelledError
 from tests.api.live import live, until
 from tests.sdk.tasks_used import Counter, add
 
@@ -70,6 +70,24 @@ def test_an_actor_is_started_again_by_its_rule(tmp_path: Path) -> None:
     assert counter.die_once.remote(str(tmp_path / "died")).get(PATIENCE_S) == "alive"
     assert counter.pid.remote().get(PATIENCE_S) != first
     assert counter.add.remote().get(PATIENCE_S) == 6
+    counter.end()
+
+
+def test_an_actor_outlives_the_calls_of_it_that_are_cancelled(tmp_path: Path) -> None:
+    counter = Counter.remote(1)
+    pid = counter.pid.remote().get(PATIENCE_S)
+    for method in (counter.wait, counter.wait_async):
+        began = tmp_path / str(method)
+        running, behind = method.remote(str(began)), counter.add.remote()
+        dropped = counter.add.remote(100)
+        until(began.exists, "it runs")
+        dropped.cancel()
+        running.cancel()
+        behind.get(PATIENCE_S)
+        with pytest.raises(CallCancelledError):
+            running.get(PATIENCE_S)
+    assert counter.pid.remote().get(PATIENCE_S) == pid
+    assert counter.add.remote().get(PATIENCE_S) == 4
     counter.end()
 
 

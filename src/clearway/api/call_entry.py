@@ -68,7 +68,11 @@ def call_service(desk: Desk, parts: Assembled) -> CallService:
 def worker_job(pool: Pool, count: int) -> JobSpec:
     """Return the job of one worker of a pool."""
     words: dict[str, Any] = json.loads(pool.words)
-    env = {**words.get("env", {}), POOL: str(pool.id), **({ACTOR: "1"} if pool.actor else {})}
+    env = {
+        **words.get("env", {}),
+        POOL: str(pool.id),
+        **({ACTOR: "detached" if pool.detached else "1"} if pool.actor else {}),
+    }
     name = f"{'actor' if pool.actor else 'worker'}-{pool.id}-{count}"
     return read_job({"checkpoint": {"grace": "5s"}, **words, "name": name, "env": env})
 

@@ -292,10 +292,23 @@ class Book:
 
     def back(self, connection: Connection, job: int, attempt: int, which: Iterable[tuple[int, int]]) -> None:
         """Take back calls that a worker has not begun."""
-        told = dict(which)
-        held = connection.execute(select(_C.id, _C.attempt).where(_C.id.in_(list(told)), *_held_by(job, attempt)))
-        mine = [row.id for row in held.all() if row.attempt == told[row.id]]  # not one handed over anew since
+        mine = [row.id for row in self._theirs(connection, job, attempt, which)]
         self._return(connection, _C.id.in_(mine), job, attempt, lost=False)
+
+    def lost_some(self, connection: Connection, job: int, attempt: int, which: Iterable[tuple[int, int]]) -> list[int]:
+        """Take back some calls of a worker that were lost; return those that were once too often."""
+        gone = self._theirs(connection, job, attempt, which)
+        spent = [row.id for row in gone if row.losses >= self.recipes.rules(row.recipe).max_losses]
+        rest = [row.id for row in gone if row.id not in spent]
+        self._return(connection, _C.id.in_(rest), job, attempt, lost=True)
+        return spent
+
+    @staticmethod
+    def _theirs(connection: Connection, job: int, attempt: int, which: Iterable[tuple[int, int]]) -> list[Any]:
+        """Return those of some calls that a worker has, and that were not handed over anew since."""
+        told = dict(which)
+        query = select(_C.id, _C.attempt, _C.recipe, _C.losses).where(_C.id.in_(list(told)), *_held_by(job, attempt))
+        return [row for row in connection.execute(query) if row.attempt == told[row.id]]
 
     @staticmethod
     def not_theirs(connection: Connection, job: int, attempt: int, holds: Iterable[tuple[int, int]]) -> list[int]:

@@ -177,8 +177,16 @@ class Leases:
             self._book.fail_pool(connection, pool, Problem(["WorkerError"], told), now_us, held=False)
             pool.early_ends = 0
 
+    def lost_some(
+        self, connection: Connection, job: int, attempt: int, which: list[tuple[int, int]], now_us: int
+    ) -> None:
+        """Take back calls whose process is gone, though their worker is not."""
+        self._spend(connection, self._book.lost_some(connection, job, attempt, which), now_us)
+
     def _lost(self, connection: Connection, job: int, upto: int, now_us: int) -> None:
-        spent = self._book.lost(connection, job, upto)
+        self._spend(connection, self._book.lost(connection, job, upto), now_us)
+
+    def _spend(self, connection: Connection, spent: list[int], now_us: int) -> None:
         if spent:
             told = "its worker was lost, as were all before it (max_losses)"
             where = schema.is_held & schema.call.c.id.in_(spent)
@@ -306,14 +314,21 @@ class Leases:
             self._others = any(row.state is State.PENDING and row.held_by is None for row in rows)
         patience_us = WANTED_US if self._others else IDLE_US
         for pool in self._book.pools.values():
-            for job in pool.jobs.values():
+            for number, job in pool.jobs.items():
                 since_us = job.idle_since_us
                 if since_us is None or job.leaving or pool.detached or self._soon(pool, now_us):
                     continue
                 if now_us - since_us >= (ACTOR_IDLE_US if pool.actor is not None else patience_us):
-                    job.leaving = True
-                    self._put(_nothing)
+                    job.idle_since_us = None
+                    self._put(partial(self._leave_unless_busy, job=number))
                 self._look_at(max(now_us, self._looked_us) + LOOK_US)
+
+    def _leave_unless_busy(self, connection: Connection, _now_us: int, *, job: int) -> None:
+        """Have a worker leave that has nothing to do. One whose call waits for others has room too, and stays."""
+        column = schema.call.c
+        held = select(column.id).where(schema.is_held, column.worker == job).limit(1)
+        if (lease := self.job(job)) is not None and connection.scalar(held) is None:
+            lease.leaving = True
 
     def _soon(self, pool: Pool, now_us: int) -> bool:
         return pool.backlog > 0 and self._book.rates.far(pool, now_us) is None
@@ -337,7 +352,3 @@ def _error(done: Future[object]) -> ClearwayError | None:
     if error is None or isinstance(error, ClearwayError):
         return error
     return ControllerError(f"it failed: {error!r}")
-
-
-def _nothing(_connection: Connection, _now_us: int) -> None:
-    """Have a turn taken."""

@@ -381,6 +381,8 @@ class CallService:
         self.book.done(connection, said.job, said.attempt, said.done, now_us)
         if said.back:
             self.book.back(connection, said.job, said.attempt, said.back)
+        if said.lost:
+            self._leases.lost_some(connection, said.job, said.attempt, said.lost, now_us)
         self._seats.room(said.job, (said.attempt, said.serial), said.room)
 
     def _place(self, connection: Connection, row: CallRow, now_us: int) -> Place:

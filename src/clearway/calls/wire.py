@@ -168,7 +168,10 @@ class Done(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A worker says what is done, what it gives back unbegun, and how many calls more it has room for."""
+    """A worker says what is done, what it gives back unbegun, and how many calls more it has room for.
+
+    `lost`: calls whose process has ended with them, though the worker has not.
+    """
 
     pool: Number
     job: Number
@@ -177,6 +180,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     serial: Number = 0
     done: list[Done] = []
     back: list[tuple[Number, Number]] = []
+    lost: list[tuple[Number, Number]] = []
 
 
 class Poll(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -113,16 +113,12 @@ class Handle:
     def _wait(self, timeout: float | None) -> None:
         end = None if timeout is None else time.monotonic() + timeout
         session = self._session
-        session.want(self)
-        try:
-            with session.over:
-                while self._over is None and self._failure is None:
-                    left = None if end is None else end - time.monotonic()
-                    if left is not None and left <= 0:
-                        raise TimeoutError(f"call {self._id} of {self._name} is not over after {timeout:g} s")
-                    session.over.wait(left)
-        finally:
-            session.want_no_more(self)
+        with session.wanting(self), session.over:
+            while self._over is None and self._failure is None:
+                left = None if end is None else end - time.monotonic()
+                if left is not None and left <= 0:
+                    raise TimeoutError(f"call {self._id} of {self._name} is not over after {timeout:g} s")
+                session.over.wait(left)
 
     async def _awaited(self) -> Any:  # noqa: ANN401
         loop = asyncio.get_running_loop()
@@ -141,11 +137,10 @@ class Handle:
             if waits:
                 self._callbacks.append(tell)
         if waits:
-            self._session.want(self)
             try:
-                await over
+                with self._session.wanting(self):
+                    await over
             finally:
-                self._session.want_no_more(self)
                 with self._session.over:
                     if tell in self._callbacks:
                         self._callbacks.remove(tell)

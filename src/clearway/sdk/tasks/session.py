@@ -24,9 +24,10 @@ import msgspec
 from clearway.calls import wire
 from clearway.model.errors import ClearwayError, ControllerError, FullError, InputError, NotFoundError
 from clearway.sdk.tasks.reach import inside_a_job, reach, where
+from clearway.sdk.tasks.waits import WAITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from clearway.sdk.tasks.handle import Handle
     from clearway.sdk.transport import Line
@@ -247,22 +248,24 @@ class Session:
         with self.over:
             self._pending[handle.id] = weakref.ref(handle)
 
-    def want(self, handle: Handle) -> None:
-        """Note that somebody waits for the end of a handle."""
+    @contextlib.contextmanager
+    def wanting(self, handle: Handle) -> Iterator[None]:
+        """Wait, inside, for the end of a handle."""
         with self.over:
             self._wanted[handle] += 1
             if self._poller is None or not self._poller.is_alive():
                 self._poller = threading.Thread(target=self._poll_for_ever, name="clearway-poll", daemon=True)
                 self._poller.start()
             self.over.notify_all()
-        self._nudge([handle])
-
-    def want_no_more(self, handle: Handle) -> None:
-        """Take back one `want`."""
-        with self.over:
-            self._wanted[handle] -= 1
-            if not self._wanted[handle]:
-                del self._wanted[handle]
+        try:
+            self._nudge([handle])
+            with WAITS:
+                yield
+        finally:
+            with self.over:
+                self._wanted[handle] -= 1
+                if not self._wanted[handle]:
+                    del self._wanted[handle]
 
     def _nudge(self, handles: Iterable[Handle]) -> None:
         """Have a poll that is under way begin anew where it does not ask for what somebody waits for."""

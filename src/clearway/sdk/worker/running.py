@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import signal
 import sys
 import threading
 import time
@@ -21,6 +23,7 @@ from clearway.sdk.worker.telling import told
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from types import FrameType
 
 _MAIN = threading.main_thread()
 
@@ -35,6 +38,8 @@ class Runs:
         self._actors: dict[str, Any] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._output = Output()
+        self._inside = self._unwanted = 0
+        signal.signal(signal.SIGINT, self._interrupted)
 
     def learn(self, hand: wire.Hand) -> None:
         """Take in recipes and functions that are new."""
@@ -45,6 +50,25 @@ class Runs:
         """Whether it has been told what a call is of."""
         recipe = self._recipes.get(given.recipe)
         return recipe is not None and recipe.function in self._bodies
+
+    def told(self, given: wire.Given) -> tuple[wire.Told, bytes]:
+        """Return the recipe and the function of a call."""
+        recipe = self._recipes[given.recipe]
+        return recipe, self._bodies[recipe.function]
+
+    def interrupt(self, call: int) -> None:
+        """Have a call that runs fail where it is, as by Ctrl-C; nothing where it is over. From any thread.
+
+        What it has called may take its time, or go on all the same.
+        """
+        self._unwanted = call
+        if _MAIN.ident is not None:
+            signal.pthread_kill(_MAIN.ident, signal.SIGINT)
+
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        if self._inside and self._inside == self._unwanted:
+            self._unwanted = 0
+            raise KeyboardInterrupt("the call was cancelled")
 
     def limit_s(self, given: wire.Given) -> float | None:
         """How long a call may take."""
@@ -58,7 +82,11 @@ class Runs:
         from_ = self._output.written()
         began = time.perf_counter_ns()
         try:
-            result = self._call(recipe, given)
+            try:
+                self._inside = given.call
+                result = self._call(recipe, given)
+            finally:
+                self._inside = 0
             value, problem = _kept(dumps(result)), None
         except BaseException as error:  # noqa: BLE001  also SystemExit: a call ends, not its worker
             value, problem = _told(error)
@@ -121,7 +149,14 @@ class Runs:
             return result
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-        return self._loop.run_until_complete(result)
+        task = self._loop.create_task(result)
+        try:
+            return self._loop.run_until_complete(task)
+        except KeyboardInterrupt:
+            if task.cancel():  # it was interrupted from without, and would go on with the next call
+                with contextlib.suppress(asyncio.CancelledError):
+                    self._loop.run_until_complete(task)
+            raise
 
 
 async def _listed(items: AsyncIterator[Any]) -> list[Any]:

@@ -1,7 +1,8 @@
 """A worker: pulls calls, runs one after the other, and says how they ended.
 
 Three threads share a hand of calls: the main one runs them, one asks for more, one reports. What is done is reported in
-batches, at the latest some milliseconds after it was done; calls behind one that takes long are given back.
+batches, at the latest some milliseconds after it was done; calls behind one that takes long are given back. While the
+call that runs waits for others, the next ones run beside it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import msgspec
 from clearway.calls import wire
 from clearway.model.errors import ClearwayError, ControllerError, InputError
 from clearway.sdk.tasks.reach import POOL, reach
+from clearway.sdk.tasks.waits import WAITS
+from clearway.sdk.worker.beside import MOST, Lane, Work
 from clearway.sdk.worker.running import Runs
 from clearway.sdk.worker.stale import Stale
 from clearway.sdk.worker.telling import fit
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from clearway.sdk.transport import Line
+    from clearway.sdk.worker.beside import Said
 
 ROOM = 512
 LINGER_S = 0.01
@@ -41,6 +45,14 @@ REPORT_BYTES = 4 << 20
 REFUSED = "CallError"
 ENOUGH_S = 3.0
 """So long a worker that has to go tries to say so."""
+WAITS_S = 0.02
+"""A call that waits for others for so long lets the next one run beside it."""
+BESIDE_ROOM = 32
+ALONE_S = 10.0
+"""A worker that has nothing to do and hears of no controller leaves after so long .."""
+ACTOR_ALONE_S = 600.0
+""".. and an actor, unless it is detached, after so long: its program would find it no more."""
+DETACHED = "detached"
 
 
 class Worker:
@@ -49,7 +61,7 @@ class Worker:
     def __init__(self) -> None:
         env = os.environ
         self._pool, self._job, self._attempt = int(env[POOL]), int(env["CLEARWAY_JOB"]), int(env["CLEARWAY_ATTEMPT"])
-        self._home, self._actor = env.get("CLEARWAY_HOME", ""), ACTOR in env
+        self._home, self._actor = env.get("CLEARWAY_HOME", ""), env.get(ACTOR, "")
         self._change = threading.Condition()
         self._hand: deque[wire.Given] = deque()
         self._done: list[wire.Done] = []
@@ -63,6 +75,11 @@ class Worker:
         """Whether to say next what it holds."""
         self._runs = Runs()
         self._stale = Stale()
+        self._lanes: list[Lane] = []
+        self._lost: list[tuple[int, int]] = []
+        self._waits_since: float | None = None
+        self._told_room, self._heard = ROOM, time.monotonic()
+        self._helper: threading.Thread | None = None
 
     def work(self) -> int:
         """Work until told to leave."""
@@ -70,6 +87,8 @@ class Worker:
         threading.Thread(target=self._listen, name="listen", daemon=True).start()
         speaker = threading.Thread(target=self._speak, name="speak", daemon=True)
         speaker.start()
+        if not self._actor:
+            WAITS.tell = self._waits
         while (given := self._next()) is not None:
             self._run(given)
         speaker.join()
@@ -100,12 +119,83 @@ class Worker:
     def _run(self, given: wire.Given) -> None:
         done = self._runs.run(given)
         with self._change:
-            self._current = None
-            if not self._done:
-                self._done_since = time.monotonic()
-            self._done.append(done)
-            if not self._hand or len(self._done) == 1:
+            self._current, self._waits_since = None, None
+            self._is_done(done)
+            for lane in [lane for lane in self._lanes if lane.given is None]:
+                lane.end()
+
+    def _is_done(self, done: wire.Done) -> None:
+        if not self._done:
+            self._done_since = time.monotonic()
+        self._done.append(done)
+        if not self._hand or len(self._done) == 1:
+            self._change.notify_all()
+
+    # --- beside it -----------------------------------------------------------------------------
+
+    def _waits(self, waits: bool) -> None:  # noqa: FBT001  a callback
+        """Hear that the call that runs begins to wait for others, or ends that."""
+        with self._change:
+            if self._current is None:
+                return
+            self._waits_since = time.monotonic() if waits else None
+            if waits and self._helper is None:
+                self._helper = threading.Thread(target=self._help, name="help", daemon=True)
+                self._helper.start()
+            self._change.notify_all()
+
+    def _help(self) -> None:
+        """Have the next calls run beside the one that waits."""
+        while True:
+            with self._change:
+                while not (self._hand and self._idles()):
+                    self._change.wait(self._until_idle_s())
+                given = self._hand.popleft()
+                lane = next((lane for lane in self._lanes if lane.given is None and not lane.over), None)
+                if lane is None:
+                    lane = Lane(self._said)
+                    self._lanes.append(lane)
+                lane.begin(Work(given, *self._runs.told(given)))
                 self._change.notify_all()
+
+    def _idles(self) -> bool:
+        """Whether the call that runs, and all beside it, wait for others."""
+        since = self._waits_since
+        if self._current is None or since is None or time.monotonic() < since + WAITS_S:
+            return False
+        return not any(lane.active for lane in self._lanes) and len(self._lanes) < MOST
+
+    def _until_idle_s(self) -> float | None:
+        since = self._waits_since
+        return None if since is None or self._idles() else max(0.001, since + WAITS_S - time.monotonic())
+
+    def _said(self, lane: Lane, said: Said | None) -> None:
+        with self._change:
+            if said is None:
+                self._lanes.remove(lane)
+                if lane.given is not None:
+                    self._lost.append((lane.given.call, lane.given.attempt))
+            elif said.waits is not None:
+                lane.waits = said.waits
+            elif said.done is not None and lane.given is not None:
+                lane.given, lane.waits = None, False
+                self._is_done(said.done)
+                if self._current is None:
+                    lane.end()
+            self._change.notify_all()
+
+    def _running(self) -> list[tuple[wire.Given, float, Lane | None]]:
+        """Return the calls that run, with when each began, and where."""
+        found: list[tuple[wire.Given, float, Lane | None]] = [
+            (lane.given, lane.began, lane) for lane in self._lanes if lane.given is not None
+        ]
+        return found if self._current is None else [(self._current, self._began, None), *found]
+
+    def _busy_since(self) -> float | None:
+        """Return since when the call that computes has done so; None where none does."""
+        if self._current is None or self._idles():
+            return None
+        return max([self._began, *(lane.began for lane in self._lanes if lane.active)])
 
     # --- asking for calls ----------------------------------------------------------------------
 
@@ -118,9 +208,10 @@ class Worker:
                     self._say_all = True
                 said = self._turn(holds=self._say_all)
                 hand = msgspec.msgpack.decode(line.call("POST", "calls/turn", wire.encode(said)), type=wire.Hand)
-                failures, self._say_all = 0, hand.again
+                failures, self._say_all, self._heard = 0, hand.again, time.monotonic()
             except ControllerError:
                 line = None
+                self._leave_alone()
                 if self._home and not os.path.isdir(self._home):  # noqa: PTH112  pathlib costs memory
                     os._exit(0)  # its controller's home was removed: nobody will ever ask for what it has
                 time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
@@ -131,18 +222,32 @@ class Worker:
             else:
                 self._take(hand)
 
+    def _leave_alone(self) -> None:
+        """Leave where nobody has asked for so long, and there is nothing to tell of."""
+        if self._actor == DETACHED or time.monotonic() < self._heard + (ACTOR_ALONE_S if self._actor else ALONE_S):
+            return
+        with self._change:
+            if not (self._hand or self._running() or self._done or self._back or self._unreported or self._lost):
+                self._leaving = True
+                self._change.notify_all()
+
     def _turn(self, *, holds: bool) -> wire.Turn:
         with self._change:
             held = [(given.call, given.attempt) for given in self._hand] if holds else None
             if held is not None:
                 held += [(done.call, done.attempt) for done in self._done] + self._unreported
-                held += [(self._current.call, self._current.attempt)] if self._current else []
+                held += self._lost + [(given.call, given.attempt) for given, *_ in self._running()]
             self._serial += 1
-            return wire.Turn(self._pool, self._job, self._attempt, self._room(), self._serial, WAIT_MS, held)
+            self._told_room = self._room()
+            return wire.Turn(self._pool, self._job, self._attempt, self._told_room, self._serial, WAIT_MS, held)
 
     def _room(self) -> int:
-        busy = self._current is not None and time.monotonic() - self._began > LONG_S
-        return 0 if self._hand or self._leaving or busy else ROOM
+        if self._hand or self._leaving:
+            return 0
+        since = self._busy_since()
+        if since is None:
+            return ROOM if self._current is None else BESIDE_ROOM
+        return 0 if time.monotonic() - since > LONG_S else ROOM
 
     def _take(self, hand: wire.Hand) -> None:
         self._runs.learn(hand)
@@ -164,11 +269,19 @@ class Worker:
             self._change.notify_all()
 
     def _stop(self, calls: set[int]) -> None:
-        """Drop calls that were cancelled. One that runs can only be ended with its process."""
+        """Drop calls that were cancelled. One that runs is ended with its process; that of an actor is interrupted."""
         self._hand = deque(given for given in self._hand if given.call not in calls)
-        if self._current is not None and self._current.call in calls:
-            self._give_back()
-            self._end_here()
+        for given, _, lane in self._running():
+            if given.call not in calls:
+                continue
+            if lane is not None:
+                lane.given = None
+                lane.end()
+            elif self._actor:
+                self._runs.interrupt(given.call)
+            else:
+                self._give_back()
+                self._end_here()
 
     def _give_back(self) -> None:
         self._back += [(given.call, given.attempt) for given in self._hand]
@@ -177,12 +290,17 @@ class Worker:
     def _end_here(self) -> None:
         """End this process in the middle of a call, when all else is said."""
         self._leaving, self._current = True, None
+        for lane in self._lanes:
+            if lane.given is not None:
+                self._back.append((lane.given.call, lane.given.attempt))
+                lane.given = None
+            lane.end()
         threading.Thread(target=self._last_words, daemon=True).start()
 
     def _last_words(self) -> None:
         end = time.monotonic() + ENOUGH_S
         with self._change:
-            while (self._done or self._back or self._unreported) and time.monotonic() < end:
+            while (self._done or self._back or self._unreported or self._lost) and time.monotonic() < end:
                 self._change.notify_all()
                 self._change.wait(0.05)
         os._exit(1 if self._actor else 0)  # an actor is started again by its job's rule
@@ -197,12 +315,12 @@ class Worker:
                     self._asleep = pause_s is None
                     self._change.wait(pause_s)
                 self._asleep = False
-                if not self._done and not self._back:
-                    return  # it leaves, and all is said
+                if self._leaving and not (self._done or self._back or self._lost or self._running()):
+                    return  # all is said
                 done = self._some_done()
-                back, self._back = self._back, []
-                self._unreported = [(one.call, one.attempt) for one in done]
-            line = self._report(line, done, back)
+                (back, self._back), (lost, self._lost) = (self._back, []), (self._lost, [])
+                self._unreported = [(one.call, one.attempt) for one in done] + lost
+            line = self._report(line, done, back, lost)
             with self._change:
                 self._unreported = []
                 self._change.notify_all()
@@ -216,13 +334,17 @@ class Worker:
         done, self._done = self._done[:count], self._done[count:]
         return done
 
-    def _report(self, line: Line | None, done: list[wire.Done], back: list[tuple[int, int]]) -> Line | None:
+    def _report(
+        self, line: Line | None, done: list[wire.Done], back: list[tuple[int, int]], lost: list[tuple[int, int]]
+    ) -> Line | None:
         """Say it until it is heard. What is refused is said in parts, and of one call instead why it cannot be said."""
         failures = 0
         while True:
             with self._change:
                 self._serial += 1
-                said = wire.Report(self._pool, self._job, self._attempt, self._room(), self._serial, done, back)
+                self._told_room = self._room()
+                place = (self._pool, self._job, self._attempt, self._told_room, self._serial)
+                said = wire.Report(*place, done, back, lost)
             try:
                 line = line or reach(start=False).line()
                 line.call("POST", "calls/report", wire.encode(said))
@@ -231,9 +353,9 @@ class Worker:
                 time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
                 failures += 1
             except (InputError, UnicodeError) as error:
-                if len(done) > 1 or (done and back):
+                if len(done) > 1 or (done and (back or lost)):
                     for one in done:
-                        line = self._report(line, [one], [])
+                        line = self._report(line, [one], [], [])
                     done = []
                 elif done and (done[0].problem is None or done[0].problem.types != [REFUSED]):
                     done = [_refused(done[0], error)]
@@ -247,32 +369,41 @@ class Worker:
     def _silence_s(self) -> float | None:
         """How long there is nothing to say; None: until something changes, 0: not at all."""
         now = time.monotonic()
-        if self._back or (self._leaving and self._current is None):
+        if self._back or self._lost or (self._leaving and not self._running()):
             return 0.0
+        if self._idles() and not self._told_room and self._room():
+            return 0.0  # it has room again
         waits: list[float] = []
         if self._done:
             if not self._hand and self._current is None:
                 return 0.0
             waits.append(self._done_since + LINGER_S - now)
-        if self._current is not None:
+        for given, began, lane in self._running():
             waits.append(LONG_S)  # the next call begins without a word
-            limit_s = self._runs.limit_s(self._current)
+            limit_s = self._runs.limit_s(given)
             if limit_s is not None:
-                waits.append(self._began + limit_s - now)
+                waits.append(began + limit_s - now)
                 if waits[-1] <= 0:
-                    self._time_out(self._current, limit_s)
+                    self._time_out(given, limit_s, lane)
                     return 0.0
-            if self._hand and not self._actor:  # those of an actor keep their order, and nobody else could run them
-                waits.append(self._began + LONG_S - now)
-                if waits[-1] <= 0:
-                    self._give_back()
-                    return 0.0
+        since = self._busy_since()
+        if since is not None and self._hand and not self._actor:  # nobody else could run those of an actor
+            waits.append(since + LONG_S - now)
+            if waits[-1] <= 0:
+                self._give_back()
+                return 0.0
+        if (idle_s := self._until_idle_s()) is not None:
+            waits.append(idle_s)
         return max(0.0, min(waits)) if waits else None
 
-    def _time_out(self, given: wire.Given, limit_s: float) -> None:
+    def _time_out(self, given: wire.Given, limit_s: float, lane: Lane | None) -> None:
         told = f"it took longer than its time limit of {limit_s:g} s"
-        problem = wire.Problem(["timed_out"], told, self._runs.stack())
+        problem = wire.Problem(["timed_out"], told, self._runs.stack() if lane is None else "")
         self._done.append(wire.Done(given.call, given.attempt, b"", problem, round(limit_s * 1e6)))
+        if lane is not None:
+            lane.given = None
+            lane.end()
+            return
         self._give_back()
         self._end_here()
 
