@@ -138,13 +138,16 @@ def test_files_are_kept_as_long_as_calls_of_their_time(desk: Desk) -> None:
 # --- values in parts -----------------------------------------------------------------------------
 
 
-def _send(desk: Desk, key: str, count: int, at: int = 1000) -> None:
-    values = [b"%d" % n for n in range(count)]
+def _part(desk: Desk, said: Part) -> None:
     with desk.tables.writing() as connection:
-        for first in range(0, count, at):
-            said = Part(key, first, values[first : first + at])
-            parts.check_part(connection, said, desk.book.most)
-            parts.keep(connection, said, desk.now_us)
+        parts.check_part(connection, said, desk.book.most)
+        parts.keep(connection, said, desk.now_us)
+
+
+def _send(desk: Desk, key: str, count: int, size: int = 300) -> None:
+    values = [b"%d" % n for n in range(count)]
+    for number, first in enumerate(range(0, count, size)):
+        _part(desk, Part(key, number, values[first : first + size]))
 
 
 def test_a_map_whose_values_were_sent_in_parts_is_as_any(desk: Desk) -> None:
@@ -184,6 +187,17 @@ def test_a_map_that_is_not_what_was_sent_is_refused(desk: Desk, spec: MapSpec | 
     with pytest.raises(InputError, match="sent"):
         desk.enter(spec)
     assert desk.enter(MapSpec(0, [], "key", 2000))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [Part("", 0, [b"x"]), Part("k", 0, []), Part("k", 0, [b"x"] * 501), Part("k", 2, [b"x"]), Part("k", 1, [b"x"] * 2)],
+)
+def test_a_part_that_cannot_be_of_a_map_is_refused(tables: SqliteBeside, said: Part) -> None:
+    desk = Desk(tables, most=2)
+    _part(desk, Part("k", 0, [b"x"]))
+    with pytest.raises(InputError):
+        _part(desk, said)
 
 
 def test_parts_that_no_map_took_go(desk: Desk) -> None:

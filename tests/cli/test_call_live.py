@@ -47,6 +47,25 @@ def test_an_empty_list_says_where_more_is_and_a_wrong_number_what_one_is() -> No
         assert f"'{wrong}' is refused: the number of a call; clearway call list -a" in _said("why", wrong, code=2)
 
 
+def _of_jobs(*words: str) -> str:
+    done = CliRunner().invoke(cli, list(words))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.mark.usefixtures("home")
+def test_calls_are_counted_where_jobs_are() -> None:
+    assert json.loads(_of_jobs("status", "--json"))["calls"] == {"pending": 0, "running": 0}
+    assert "none waits or runs" in _of_jobs("status")
+    assert "clearway call list" not in _of_jobs("ps")
+    handle = add.options(gpus=900).map(range(700))
+    assert handle.id
+    assert "700 pending" in _of_jobs("status")
+    assert "and calls of tasks: 700 pending; clearway call list shows them" in _of_jobs("ps")
+    handle.cancel()
+    assert "clearway call list" not in _of_jobs("ps")
+
+
 @pytest.mark.usefixtures("home")
 def test_calls_are_listed_shown_and_explained() -> None:
     handle = group(add.s(n) for n in range(7)).remote()

@@ -10,6 +10,7 @@ import pytest
 from clearway.calls.wire import CallSpec, Enter, Recipe, encode
 from clearway.config.home import read_running
 from clearway.model.errors import InputError
+from clearway.sdk.tasks import parts
 from clearway.sdk.transport import PREFIX, _UnixConnection
 from tests.api.live import live
 from tests.sdk import tasks_used as used
@@ -56,3 +57,11 @@ def test_more_calls_than_there_is_room_for_are_refused_and_the_client_sends_them
     assert [handle.get(PATIENCE_S) for handle in waiting] == ["seen"] * 3
     with pytest.raises(InputError, match="at most 3 at once"):
         used.add.map(range(4)).get(PATIENCE_S)
+
+
+def test_a_map_is_larger_than_any_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLEARWAY_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(parts, "WHOLE_BYTES", 100_000)
+    sizes = [1000 + n % 7 for n in range(1200)]
+    with live(tmp_path / "home", body_limit="200KiB"):
+        assert used.length.map([b"x" * size for size in sizes]).get(PATIENCE_S) == sizes

@@ -38,12 +38,14 @@ def status(desk: TheDesk) -> Response:
     how, policy = desk.controller.health(), desk.board.policy
     nodes = list(desk.board.nodes.values())
     states = Counter(str(shown(row.state)) for row in list(desk.board.jobs.values()) if row.array is None)
+    calls = desk.calls.counts()
     return answer(
         {
             "controller": {**desk.about, "state": how.state, "text": how.text},
             "engine": {"name": desk.settings.engine, "enforced": desk.enforced},
             "policy": policy_words(policy) if policy else None,
             "jobs": dict(sorted(states.items())),
+            "calls": {"pending": calls.pending + calls.later, "running": calls.running},
             "nodes": len(nodes),
             "gpus": gpus_row(nodes),
             "journal": {"records": desk.journal.last()},

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from clearway.calls import marks, parts, schema
-from clearway.calls.draft import PAGE, Draft, values_of
+from clearway.calls.draft import Draft, values_of
 from clearway.calls.ends import Ends
 from clearway.calls.pools import Pool, smoothed
 from clearway.calls.rates import Rates
@@ -230,14 +230,14 @@ class Book:
     def _unfold(self, connection: Connection, pool: Pool, now_us: int) -> None:
         """Make calls of the next items of the map whose turn it is."""
         node = connection.execute(select(_CALL).where(_C.id == pool.maps[0])).one()._mapping  # noqa: SLF001
-        number = node["given"] // PAGE
-        here = (schema.page.c.node == node["id"]) & (schema.page.c.number == number)
-        values = values_of(connection.scalar(select(schema.page.c.body).where(here)) or b"\x90")
+        mine = schema.page.c.node == node["id"]
+        page = connection.execute(select(schema.page).where(mine).order_by(schema.page.c.number).limit(1)).one()
+        values = values_of(page.body)
         draft = self.draft(now_us)
         draft.items(node, node["given"], values)
         given = node["given"] + len(values)
         connection.execute(update(_CALL).where(_C.id == node["id"]).values(given=given))
-        connection.execute(delete(schema.page).where(here))
+        connection.execute(delete(schema.page).where(mine, schema.page.c.number == page.number))
         pool.left -= len(values)
         pool.maps.rotate(-1)  # maps take turns
         if given >= node["total"]:

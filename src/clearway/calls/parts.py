@@ -25,20 +25,21 @@ def check_part(connection: Connection, said: Part, most: int) -> None:
     """Raise InputError for a part that is refused: `most` values may wait."""
     if not said.key:
         raise InputError("key", said.key, "a key that tells this map from all others")
-    if said.first % PAGE:
-        raise InputError("first", said.first, f"a multiple of {PAGE}")
-    there = connection.scalar(select(func.sum(_P.count)).where(_P.key == said.key)) or 0
-    if there + len(said.items) > 2 * most or said.first > most:
-        raise InputError("items", there + len(said.items), f"at most {most}: as many as may wait here (most_calls)")
+    if not 1 <= len(said.items) <= PAGE:
+        raise InputError("items", f"{len(said.items)} values", f"1 to {PAGE} values")
+    if said.number >= most:
+        raise InputError("number", said.number, f"a number below {most}: so many calls may wait here (most_calls)")
+    others = (_P.key == said.key) & (_P.number != said.number)
+    count = (connection.scalar(select(func.sum(_P.count)).where(others)) or 0) + len(said.items)
+    if count > most:
+        raise InputError("items", f"{count} values", f"at most {most}: as many as may wait here (most_calls)")
 
 
 def keep(connection: Connection, said: Part, now_us: int) -> None:
     """Write down a part."""
-    for at in range(0, len(said.items), PAGE):
-        number, items = (said.first + at) // PAGE, said.items[at : at + PAGE]
-        connection.execute(delete(_PART).where(_P.key == said.key, _P.number == number))
-        row = {"key": said.key, "number": number, "count": len(items), "at_us": now_us}
-        connection.execute(insert(_PART).values(**row, body=msgspec.msgpack.encode(items)))
+    connection.execute(delete(_PART).where(_P.key == said.key, _P.number == said.number))
+    row = {"key": said.key, "number": said.number, "count": len(said.items), "at_us": now_us}
+    connection.execute(insert(_PART).values(**row, body=msgspec.msgpack.encode(said.items)))
 
 
 def check(connection: Connection, specs: list[Spec]) -> None:
@@ -49,9 +50,8 @@ def check(connection: Connection, specs: list[Spec]) -> None:
             raise InputError("sent", key, "the key of one map alone")
     for one in maps:
         rows = connection.execute(select(_P.number, _P.count).where(_P.key == one.sent).order_by(_P.number)).all()
-        counts = [count for _, count in rows]
-        whole = [number for number, _ in rows] == list(range(len(rows))) and {*counts[:-1]} <= {PAGE}
-        if one.items or not whole or sum(counts) != one.total:
+        whole = [number for number, _ in rows] == list(range(len(rows)))
+        if one.items or not whole or sum(count for _, count in rows) != one.total:
             raise InputError("sent", one.sent, f"the key of {one.total} values that were all sent before")
 
 

@@ -82,13 +82,13 @@ class Enter(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Values of a map, from position `first` on, sent before the map: one request would be too large for all.
+    """Values of a map, sent before it: one request would be too large for all. `number` counts the parts from 0 on.
 
-    Sent twice they are there once. `first` is a multiple of 500, and all parts but the last have a multiple of 500.
+    Sent twice they are there once.
     """
 
     key: str
-    first: Number
+    number: Number
     items: list[Value]
 
 

@@ -65,10 +65,14 @@ def ps_command(
     if shell.as_json:
         shell.document({"jobs": rows})
         return
+    narrowed = queue is not None or name is not None or array is not None or wanted in STATES[2:]
+    calls = "" if narrowed else shown.calls(client.status()["calls"])
     if not rows:
         shell.line(_nothing(client, narrowed=over_too or wanted is not None or queue is not None))
-        return
-    draw_jobs(rows)
+    else:
+        draw_jobs(rows)
+    if calls:
+        shell.line(f"and calls of tasks: {calls}; clearway call list shows them")
     if len(rows) == limit:
         shell.note(f"the newest {limit} only; --limit shows more")
 

@@ -145,3 +145,8 @@ def resources(amounts: dict[str, float]) -> str:
 def _noun(key: str, n: float) -> str:
     noun = _NOUNS.get(key, key)
     return noun.removesuffix("s") if n == 1 and key in ("gpus", "cpus") else noun
+
+
+def calls(counts: dict[str, int]) -> str:
+    """Return how many calls wait and run, "" for none: `12 pending, 2 running`."""
+    return ", ".join(f"{many} {state}" for state, many in counts.items() if many)

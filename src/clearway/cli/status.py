@@ -28,6 +28,7 @@ def status_command(shell: Shell) -> None:
             ("nodes", str(told["nodes"])),
             ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),
             ("jobs", jobs or "none; try: clearway run --wait -- echo hello"),
+            ("calls", shown.calls(told["calls"]) or "none waits or runs"),
         ]
     )
     if said := _found(told["self_audit"]):

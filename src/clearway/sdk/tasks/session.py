@@ -23,6 +23,7 @@ import msgspec
 
 from clearway.calls import wire
 from clearway.model.errors import ClearwayError, ControllerError, FullError, InputError, NotFoundError
+from clearway.sdk.tasks.parts import in_parts
 from clearway.sdk.tasks.reach import inside_a_job, reach, where
 from clearway.sdk.tasks.waits import WAITS
 
@@ -139,9 +140,11 @@ class Session:
                 self._room.notify_all()
 
     def _send(self, some: list[_Unsent]) -> None:
-        message, digests = self._message(some)
         failure: ClearwayError | None = None
         try:
+            for one in some:
+                one.spec = in_parts(one.spec, self._send_part)
+            message, digests = self._message(some)
             entered = msgspec.msgpack.decode(self._ask_until_room(message), type=wire.Entered)
         except ClearwayError as error:
             if self._known and isinstance(error, InputError) and error.field == "function":
@@ -168,6 +171,9 @@ class Session:
                     self._refused.add(one.handle)
             self.over.notify_all()
         self._nudge(one.handle for one in some)
+
+    def _send_part(self, part: wire.Part) -> None:
+        self._ask("POST", "calls/parts", wire.encode(part))
 
     def _ask_until_room(self, message: bytes) -> bytes:
         """Have calls entered. Where the controller has no room for more it is asked again, however long that takes."""
