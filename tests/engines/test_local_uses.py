@@ -16,7 +16,7 @@ from clearway.model.fleet import NodeSpec
 from clearway.model.ids import NodeId
 from clearway.model.job import Demand, JobSpec, Role
 from clearway.model.use import Used, together
-from clearway.ports.engine import DeviceUse
+from clearway.ports.engine import DeviceUse, TaskIsIdle
 from tests.engines.places import NODE, Place, task
 
 if TYPE_CHECKING:
@@ -266,3 +266,27 @@ def test_a_runner_that_was_killed_knows_what_its_tasks_hold(watched: Watched, mo
     watched.kill_runner()
     watched.uses(lambda: watched.runner != 0 and bool(talk.engine.measured.tasks), "another runner tells its tasks")
     watched.uses(lambda: talk.engine.measured.tasks[task(1)].busy == 400, "its device is known")
+
+
+@pytest.mark.slow
+def test_who_lets_a_device_do_nothing_is_told_of_until_it_works(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = Card(2, MIB)
+    _stand_in(monkeypatch, {"0": card})
+    watched.devices = ("0",)
+    talk = watched.open()
+    assert isinstance(talk.engine, LocalEngine)
+    talk.engine._uses.idle_after_s = 0.3
+    watched.hold(1, "exec sleep 600", (0,))
+
+    def told() -> list[TaskIsIdle]:
+        return [report for report in talk.heard if isinstance(report, TaskIsIdle)]
+
+    watched.uses(lambda: len(told()) == 1, "it is told")
+    card.busy = 50
+    watched.uses(lambda: len(told()) == 2, "that it works again is told")
+    first, second = told()
+    assert first.task == second.task == task(1)
+    assert (first.for_us or 0) >= 300_000
+    assert second.for_us is None

@@ -81,6 +81,7 @@ reservation_timeout: 300s
 fallback: priority
 lease: 10s
 share_memory: proportional
+idle: {warn: 30m, release: 2h}
 """
 
 
@@ -269,6 +270,8 @@ def test_every_word_of_a_policy_arrives_where_it_belongs() -> None:
         lease_us=10 * SECOND,
         share_memory="proportional",
         ageing_us=5400 * SECOND,
+        idle_warn_us=1800 * SECOND,
+        idle_release_us=7200 * SECOND,
     )
     assert set(POLICY_WORDS) == set(words_of(POLICY))
 
@@ -296,6 +299,7 @@ BAD_POLICIES: list[tuple[str, object]] = [
     *each(["order"], [], 5, [5], {}),
     *each(["score"], [], 5, {"cost": -1}, {"cost": 0.5}, {"cost": True}, {5: 1}),
     *each(["fairness"], 5, "gpu", []),
+    *each(["idle"], 30, [], True),
     *each(["ageing"], 0, "0s", -1, True, "soon", []),
     *each(("min_runtime", "calm", "time_slice", "lease"), -1, "soon", True, math.nan),
     ("lease", 0),

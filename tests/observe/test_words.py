@@ -216,6 +216,7 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.HELD, by=""), "is held back until it is released"),
     (because(Code.REQUEUED, by="ann"), "was put back into its queue by ann"),
     (because(Code.REQUEUED), "was put back into its queue"),
+    (because(Code.IDLE_GPUS, idle_us=7_200_000_000), "its devices did nothing for 2 h, and others wait for them"),
     (
         because(Code.NO_VICTIM, why="priority: nobody of lower priority than 50 runs in queue research"),
         "may stop nobody for it (priority: nobody of lower priority than 50 runs in queue research)",

@@ -84,4 +84,5 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.kept = {"overview": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit
     app.state.doors = doors = Doors(desk.settings, desk.owner, desk.notes, desk.controller.now_us, token)
+    desk.rules.tell = doors.trail.write
     return TellsTheTime(Access(app, doors), lambda: iso(desk.controller.now_us()))

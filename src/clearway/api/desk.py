@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import Ask
     from clearway.model.events import Record, TaskRef
     from clearway.observe.exposition import Metrics
+    from clearway.observe.rules import Rules
     from clearway.ports.journal import Journal
 
 
@@ -54,7 +55,7 @@ class Desk:
     ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
     ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads, `notes`
     where tokens are kept; `window` opens a port for browsers where none is open, and returns its address.
-    `calls` is the queue of small calls.
+    `rules` tell what is done without being asked. `calls` is the queue of small calls.
     """
 
     controller: Controller
@@ -70,6 +71,7 @@ class Desk:
     metrics: Metrics
     notes: Notes
     window: Callable[[], Awaitable[str]]
+    rules: Rules
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_force: InForce = field(init=False)
     calls: CallService = field(init=False)

@@ -181,7 +181,7 @@ async def _serve(
     desk = Desk(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running, parts),
         parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.watching.metrics,
-        notes=parts.journal, window=window,
+        notes=parts.journal, window=window, rules=parts.watching.rules,
     )  # fmt: skip
     desk.serve(call_service(desk, parts))
     token = read_token(settings.home / "token") if settings.listen else ""

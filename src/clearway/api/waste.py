@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
 HOUR_US = 3600 * SECOND_US
+MOST_IDLE = 200
 _UNKNOWN = Owner("", "", "", "")
 
 router = guarded()
@@ -35,7 +36,8 @@ def waste(desk: TheDesk, request: Request, start: TheStart = None, end: TheEnd =
     """Tell what each queue and tenant held in a time, what of it idled, and what is free now though jobs lack it.
 
     `used_gpu_hours` and `idle_gpu_hours` are of those `measured_gpu_hours` in which is known how much of its devices a
-    job really used; null where nothing measured it.
+    job really used; null where nothing measured it. `idle` are the jobs whose devices all do nothing, since when, and
+    when the policy has them give way (null: never).
     """
     from_us, to_us = span(desk, start, end)
     now_us = min(to_us, desk.controller.now_us())
@@ -48,8 +50,37 @@ def waste(desk: TheDesk, request: Request, start: TheStart = None, end: TheEnd =
         {
             "from": iso(from_us), "to": iso(to_us), "since": iso(since_us), "measured": measured,
             "why_not": measured_row(desk.controller.measured)["why_not"], "held": held, "now": _free(desk),
+            "idle": _idle(desk),
         }
     )  # fmt: skip
+
+
+def _idle(desk: Desk) -> list[dict[str, Any]]:
+    """Return the jobs whose devices all do nothing now, those that waste most first."""
+    now_us, policy, prices = desk.controller.now_us(), desk.board.policy, _prices(desk)
+    limit_us = None if policy is None else policy.idle_release_us
+    found: list[dict[str, Any]] = []
+    for row in list(desk.board.jobs.values()):
+        since_us = row.idle_since_us
+        if since_us is None or row.over:
+            continue
+        amounts = [(grant.share * len(grant.devices), prices.get(grant.node, 0)) for grant in row.grants]
+        idle_ms = max(0, now_us - since_us) // 1000
+        found.append(
+            {
+                "job": row.id,
+                "name": row.name,
+                "queue": row.queue,
+                "tenant": row.tenant,
+                "user": row.user,
+                "gpus": plain(sum(milli for milli, _ in amounts)),
+                "since": iso(since_us),
+                "idle_gpu_hours": _hours(sum(milli for milli, _ in amounts) * idle_ms),
+                "cost": round(_hours(sum(m * p for m, p in amounts) * idle_ms) / MICROS, 4) if prices else None,
+                "gives_way_at": None if limit_us is None else iso(since_us + limit_us),
+            }
+        )
+    return sorted(found, key=lambda one: (-one["idle_gpu_hours"], one["job"]))[:MOST_IDLE]
 
 
 class _Sum:

@@ -12,6 +12,7 @@ from clearway.model.errors import InputError
 from clearway.observe.ears import Ears
 from clearway.observe.exposition import Metrics
 from clearway.observe.moves import Moves
+from clearway.observe.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ class Watching(NamedTuple):
     metrics: Metrics
     traces: str
     ends: tuple[Callable[[], None], ...]
+    rules: Rules
     noticing: Noticing | None = None
 
     def close(self) -> None:
@@ -51,8 +53,8 @@ def watching_of(settings: Settings, journal: SqlJournal, board: Board) -> Watchi
     def node_name(node: NodeId) -> str:
         return board.node_names.get(node, f"node {node}")
 
-    metrics, traces = Metrics(board), ""
-    watchers: list[Observer] = [metrics.meter]
+    metrics, traces, rules = Metrics(board), "", Rules()
+    watchers: list[Observer] = [metrics.meter, rules]
     ends: list[Callable[[], None]] = []
     if settings.telemetry is not None:
         if find_spec("opentelemetry.exporter") is None or find_spec("opentelemetry.sdk") is None:
@@ -71,7 +73,7 @@ def watching_of(settings: Settings, journal: SqlJournal, board: Board) -> Watchi
         ends.append(outbox.close)
     if settings.log_format == "json":
         watchers.append(Moves(node_name))
-    return Watching(Ears(watchers), metrics, traces, tuple(ends), noticing)
+    return Watching(Ears(watchers), metrics, traces, tuple(ends), rules, noticing)
 
 
 def _noticing(settings: Settings, journal: SqlJournal) -> tuple[Noticing, Outbox]:

@@ -151,13 +151,14 @@ class Board:
                 self.limits[record.limit.name] = record.limit
             case ev.PolicyChanged():
                 self.policy = record.policy
-            case ev.TaskStarted() | ev.TaskEnded():
+            case ev.TaskStarted() | ev.TaskEnded() | ev.TaskIdle():
                 self._fold_task(record)
             case (
                 ev.NodeAdded() | ev.NodeRemoved() | ev.NodeQuiet() | ev.NodeHeard() | ev.NodeDrained() | ev.NodeLost()
                 | ev.NodeNoticed() | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
             ):  # fmt: skip
                 self.books.fold(record)
+                self._forget_idle(record)
             case ev.Reserved():
                 self._promise(record)
             case (
@@ -167,12 +168,19 @@ class Board:
                 | fe.ClockSet() | fe.ScheduleSet() | fe.ScheduleRemoved() | fe.SchedulePaused() | fe.Ticked()
                 | fe.TicksMissed() | fe.RunFreed()
                 | fe.SearchBegan() | fe.TrialEntered() | fe.TrialReported() | fe.SearchStopping() | fe.SearchEnded()
+                | ev.IdleWarned()
                 | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()
             ):  # fmt: skip
                 pass  # wishes and plans: what comes of them follows as records of its own
             case _:
                 if (row := self.jobs.get(record.job)) is not None:
                     self._fold_job(row, record)
+
+    def _forget_idle(self, record: ev.Record) -> None:
+        """Know of nobody any more that its devices do nothing, where whoever measures begins anew."""
+        if isinstance(record, ev.ControllerStarted):
+            for row in [row for row in self.jobs.values() if row.idle]:
+                self._put(replace(row, idle=()))
 
     def _promise(self, record: ev.Reserved) -> None:
         row = self.jobs.get(record.job)
@@ -195,13 +203,18 @@ class Board:
             row = replace(row, array=record.array, index=spec.index, reasons=(because(Code.ARRAY_TURN),))
         self._put(row if spec.array is None else replace(row, progress=Progress(spec.array)))
 
-    def _fold_task(self, record: ev.TaskStarted | ev.TaskEnded) -> None:
+    def _fold_task(self, record: ev.TaskStarted | ev.TaskEnded | ev.TaskIdle) -> None:
         row = self.jobs.get(record.task.job)
         if row is None or row.attempt != record.task.attempt:
             return
         if isinstance(record, ev.TaskStarted):
             if self.books.all_up(record.task) and row.state is State.STARTING:
                 self._put(replace(row, state=State.RUNNING))
+            return
+        if isinstance(record, ev.TaskIdle):
+            task, others = record.task, [one for one in row.idle if one[:2] != (record.task.role, record.task.index)]
+            since = [] if record.since_us is None else [(task.role, task.index, record.since_us)]
+            self._put(replace(row, idle=tuple(sorted(others + since))))
             return
         self.books.free(record.task)
         if record.exit_code is not None and not row.exit_code:
@@ -216,7 +229,7 @@ class Board:
             case ev.Started():
                 self.books.hold(record)
                 started = replace(row, state=State.STARTING, started_us=record.at_us, attempt=record.attempt)
-                started = replace(started, promised_us=None, promised=(), stopped_us=None)
+                started = replace(started, promised_us=None, promised=(), stopped_us=None, idle=())
                 self._put(replace(started, grants=record.grants, cls=None, reasons=(), exit_code=None))
             case ev.Resized():
                 self.books.more(record)
@@ -240,6 +253,7 @@ class Board:
                 self._put(replace(again, queue=record.spec.queue, priority=record.spec.priority))
             case ev.AttemptEnded():
                 self.books.free_all(record.job)
+                self._put(replace(row, idle=()) if row.idle else row)
                 self.on_attempt_over(record.job, record.attempt)
             case ev.Requeued():
                 again = replace(row, state=State.PENDING, grants=(), ended_us=None, stopped_us=record.at_us)

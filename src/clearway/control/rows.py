@@ -46,7 +46,8 @@ class JobRow(msgspec.Struct, frozen=True):
     why it ended. `exit_code`: the first of its tasks' that is not 0, else 0; None while nothing has ended. `held_by`:
     who has it held back. `promised_us`: when a waiting job is promised to start, and on what (`promised`). `array`
     and `index`: which job of which array it is. `progress`: it is an array, which runs from its first start on.
-    `stopped_us`: when the last attempt of one that had to wait again was over.
+    `stopped_us`: when the last attempt of one that had to wait again was over. `idle`: the role, the index and since
+    when of each task whose devices do nothing.
     """
 
     id: JobId
@@ -74,6 +75,14 @@ class JobRow(msgspec.Struct, frozen=True):
     stopped_us: int | None = None
     tenant: str = ""
     promised: tuple[Grant, ...] = ()
+    idle: tuple[tuple[int, int, int], ...] = ()
+
+    @property
+    def idle_since_us(self) -> int | None:
+        """Since when all devices that it holds do nothing; None where some work, or nothing measures them."""
+        since = {(role, index): us for role, index, us in self.idle}
+        holding = [(grant.role, grant.index) for grant in self.grants if grant.devices]
+        return max(since[key] for key in holding) if holding and since.keys() >= set(holding) else None
 
     @property
     def over(self) -> bool:

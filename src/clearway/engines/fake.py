@@ -17,7 +17,17 @@ from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.events import Grant
 from clearway.model.ids import NodeId
 from clearway.model.job import JobSpec
-from clearway.ports.engine import Inventory, Measured, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import (
+    Inventory,
+    Measured,
+    NodeIsGone,
+    NodeIsQuiet,
+    NodeIsUp,
+    Report,
+    TaskIsGone,
+    TaskIsIdle,
+    TaskIsUp,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -117,6 +127,10 @@ class Room:
     def finish(self, task: TaskRef, exit_code: int = 0) -> None:
         """Have a task end by itself now."""
         self._end(task, exit_code)
+
+    def idle(self, task: TaskRef, for_us: int | None = 0) -> None:
+        """Have the devices of a task do nothing for so long, or (None) work again."""
+        self._tell(TaskIsIdle(task, for_us))
 
     def be_honest(self) -> None:
         """Have nothing go wrong any more."""

@@ -79,6 +79,20 @@ def _booking_over(state: WorldState, record: ev.BookingOver) -> None:
     state.join_anew()
 
 
+def _paused(state: WorldState, record: ev.Paused) -> None:
+    entry = state.jobs[record.job]
+    state.move(entry, State.SUSPENDED if record.paused else State.RUNNING)
+    if record.paused:
+        entry.paused_us, entry.stood_still = record.at_us, True
+        state.view.running[record.job].paused = True
+    elif entry.paused_us is not None:
+        entry.stood_still_us += record.at_us - entry.paused_us
+        entry.paused_us = None
+        if entry.spec.time_limit_us is not None:
+            left = entry.spec.time_limit_us - entry.run_us(record.at_us)
+            state.timers.add(Timer(record.at_us + left, Due.TIME_LIMIT, entry.id, entry.attempt))
+
+
 def _wish(state: WorldState, record: ev.Record) -> None:
     """Change nothing: what follows from a wish is recorded beside it."""
 
@@ -91,6 +105,7 @@ APPLY: dict[type, Callable[[Any, Any], None]] = {
     ev.ResumeAsked: _wish,
     ev.RequeueAsked: _wish,
     ev.Changed: _changed,
+    ev.Paused: _paused,
     ev.Booked: _booked,
     ev.BookingOver: _booking_over,
 }

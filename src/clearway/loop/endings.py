@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from clearway.loop import arrays, costs, retries, verbs
+from clearway.loop import arrays, costs, idle, retries, verbs
 from clearway.loop.entry import OWN_FAILURES
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -133,6 +133,9 @@ def due(world: World, timer: Timer) -> None:
     elif timer.due == Due.COST:
         if entry.held and costs.used_up(entry, world.now_us):
             _stop_or_end(world, entry, because(Code.MAX_COST, max_cost=entry.spec.max_cost_micros or 0))
+    elif timer.due == Due.IDLE:
+        if entry.attempt == timer.attempt:
+            idle.due(world, entry)
     elif timer.due == Due.DEADLINE:
         _stop_or_end(world, entry, because(Code.DEADLINE, deadline_us=entry.spec.deadline_us or 0))
     elif timer.due == Due.START_DEADLINE:

@@ -24,10 +24,10 @@ class JobEntry:
 
     __slots__ = (
         "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
-        "floor", "gate", "grants", "heir", "held", "holder", "id", "intent", "kept_us", "leaving", "losses", "lost_on",
-        "not_before_us", "oom", "paused_us", "preempted_us", "rate", "rate_since_us", "reason", "reasons", "result",
-        "retries", "served_us", "spec", "spent", "started_us", "state", "stood_still", "stood_still_us",
-        "submitted_us", "swaps", "up", "waiting_since_us", "yielded_to",
+        "floor", "gate", "grants", "heir", "held", "holder", "id", "idle", "intent", "kept_us", "leaving", "losses",
+        "lost_on", "not_before_us", "oom", "paused_us", "preempted_us", "rate", "rate_since_us", "reason", "reasons",
+        "result", "retries", "served_us", "spec", "spent", "started_us", "state", "stood_still", "stood_still_us",
+        "submitted_us", "swaps", "up", "waiting_since_us", "warned", "yielded_to",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -72,6 +72,8 @@ class JobEntry:
         self.intent: Stopping | None = None
         self.lost_on = ""
         self.paused_us: int | None = None
+        self.idle: dict[TaskKey, int] = {}  # its tasks whose devices do nothing, and since when
+        self.warned = False
         self.stood_still = False
         self.stood_still_us = 0
 

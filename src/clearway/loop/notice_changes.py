@@ -1,4 +1,4 @@
-"""How the state changes by what keeps new jobs away from a node: a notice of its provider, or a person's wish."""
+"""How the state changes by what keeps new jobs away from a node: notices, a person's wish, ill devices."""
 
 from __future__ import annotations
 
@@ -35,4 +35,13 @@ def _drained(state: WorldState, record: ev.NodeDrained) -> None:
     state.view.ledger.set_drained(record.node, record.drained)
 
 
-APPLY: dict[type, Callable[[Any, Any], None]] = {ev.NodeNoticed: _noticed, ev.NodeDrained: _drained}
+def _devices_changed(state: WorldState, record: ev.DevicesChanged) -> None:
+    state.unhealthy[record.node] = record.unhealthy
+    state.view.ledger.set_sick(record.node, record.unhealthy)
+
+
+APPLY: dict[type, Callable[[Any, Any], None]] = {
+    ev.NodeNoticed: _noticed,
+    ev.NodeDrained: _drained,
+    ev.DevicesChanged: _devices_changed,
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearway.loop import endings, notices, searches, silence
+from clearway.loop import endings, idle, notices, searches, silence
 from clearway.loop.difference import Between
 from clearway.loop.orders import tell_node_again
 from clearway.loop.timers import Due, Timer
@@ -20,6 +20,7 @@ from clearway.ports.engine import (
     NodeIsUp,
     Report,
     TaskIsGone,
+    TaskIsIdle,
     TaskIsUp,
     TaskReported,
 )
@@ -39,6 +40,8 @@ def take(world: World, report: Report) -> None:
             _task_up(world, task)
         case TaskIsGone():
             _task_gone(world, report)
+        case TaskIsIdle():
+            idle.reported(world, report)
         case TaskReported():
             searches.reported(world, report)
         case NodeIsUp():

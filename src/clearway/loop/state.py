@@ -11,7 +11,17 @@ from clearway.core.ledger import Held
 from clearway.core.line import Waiting
 from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, View, waits_again
-from clearway.loop import arrays, changes, costs, flow_changes, machine_changes, notice_changes, silence, yielding
+from clearway.loop import (
+    arrays,
+    changes,
+    costs,
+    flow_changes,
+    idle_changes,
+    machine_changes,
+    notice_changes,
+    silence,
+    yielding,
+)
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -116,7 +126,8 @@ class WorldState:
         self.view.reach(record.at_us)
         self._APPLY[type(record)](self, record)
 
-    def _move(self, entry: JobEntry, state: State) -> None:
+    def move(self, entry: JobEntry, state: State) -> None:
+        """Have a job be in another state; LedgerError where it cannot come to that one."""
         if state not in MOVES[entry.state]:
             raise LedgerError(f"job {entry.id} ({entry.spec.name}) cannot go from {entry.state} to {state}")
         entry.state = state
@@ -189,6 +200,8 @@ class WorldState:
             for promise in self.view.reservations.values():
                 due = max(promise.start_us, record.at_us) + record.policy.reservation_timeout_us
                 self.timers.add(Timer(due, Due.PROMISE, promise.job))
+        for entry in self.jobs.values():
+            idle_changes.arm(self, entry)
         self._time_leases()
 
     def _time_leases(self) -> None:
@@ -272,12 +285,9 @@ class WorldState:
             self.view.ledger.reads(held, (entry.id, *key), now_us, goes=True)
         costs.count(self, entry, now_us)
 
-    def _devices_changed(self, record: ev.DevicesChanged) -> None:
-        self.unhealthy[record.node] = record.unhealthy
-        self.view.ledger.set_sick(record.node, record.unhealthy)
-
     def _controller_started(self, record: ev.ControllerStarted) -> None:
         self.controller_up_us = record.at_us
+        idle_changes.forget(self)
         self.flows.schedules.clock_set(record.at_us, self.flows.schedules.offset_us)
         self._time_leases()
 
@@ -293,7 +303,7 @@ class WorldState:
             held = Held(entry.held[key], entry.spec.roles[key[0]].demand)
             self.view.ledger.reads(held, (entry.id, *key), record.at_us)
         if entry.state == State.STARTING and len(entry.up) == len(entry.grants):
-            self._move(entry, State.RUNNING)
+            self.move(entry, State.RUNNING)
 
     def _task_ended(self, record: ev.TaskEnded) -> None:
         entry = self.live(record.task)
@@ -356,7 +366,7 @@ class WorldState:
             raise LedgerError(f"job {entry.id}: attempt {record.attempt} follows {entry.attempt}")
         self.leave_line(entry)
         arrays.started(self, entry)
-        self._move(entry, State.STARTING)
+        self.move(entry, State.STARTING)
         entry.begin(record.attempt, record.grants, record.at_us)
         entry.reasons = ()
         if entry.first_started_us is None:
@@ -374,7 +384,7 @@ class WorldState:
     def _stopping(self, record: ev.Stopping) -> None:
         entry = self.jobs[record.job]
         if entry.state not in (State.STOPPING, State.PENDING):  # an array may be stopped before anything of it runs
-            self._move(entry, State.STOPPING)
+            self.move(entry, State.STOPPING)
         entry.intent = record
         if record.end == End.PREEMPTED:
             yielding.stopped(self, entry, record)
@@ -399,19 +409,6 @@ class WorldState:
         self.view.running[record.job].leaving |= less
         self.view.victims_changed = True
 
-    def _paused(self, record: ev.Paused) -> None:
-        entry = self.jobs[record.job]
-        self._move(entry, State.SUSPENDED if record.paused else State.RUNNING)
-        if record.paused:
-            entry.paused_us, entry.stood_still = record.at_us, True
-            self.view.running[record.job].paused = True
-        elif entry.paused_us is not None:
-            entry.stood_still_us += record.at_us - entry.paused_us
-            entry.paused_us = None
-            if entry.spec.time_limit_us is not None:
-                left = entry.spec.time_limit_us - entry.run_us(record.at_us)
-                self.timers.add(Timer(record.at_us + left, Due.TIME_LIMIT, entry.id, entry.attempt))
-
     def _attempt_ended(self, record: ev.AttemptEnded) -> None:
         entry = self.jobs[record.job]
         for key in list(entry.held):
@@ -427,7 +424,7 @@ class WorldState:
 
     def _requeued(self, record: ev.Requeued) -> None:
         entry = self.jobs[record.job]
-        self._move(entry, State.PENDING)
+        self.move(entry, State.PENDING)
         entry.not_before_us = record.not_before_us
         if record.not_before_us <= record.at_us:
             self.ready[record.job] = None
@@ -439,7 +436,7 @@ class WorldState:
 
     def _ended(self, record: ev.Ended) -> None:
         entry = self.jobs.pop(record.job)
-        self._move(entry, record.state)
+        self.move(entry, record.state)
         if record.state not in TERMINAL:
             raise LedgerError(f"{record.state} is no end")
         entry.ended_us, entry.reason = record.at_us, record.reason
@@ -475,7 +472,6 @@ class WorldState:
         ev.NodeQuiet: _node_quiet,
         ev.NodeHeard: _node_heard,
         ev.NodeLost: _node_lost,
-        ev.DevicesChanged: _devices_changed,
         ev.ControllerStarted: _controller_started,
         ev.TaskStarted: _task_started,
         ev.TaskEnded: _task_ended,
@@ -487,7 +483,6 @@ class WorldState:
         ev.Started: _started,
         ev.Stopping: _stopping,
         ev.Resized: _resized,
-        ev.Paused: _paused,
         ev.AttemptEnded: _attempt_ended,
         ev.Requeued: _requeued,
         ev.Ended: _ended,
@@ -495,4 +490,5 @@ class WorldState:
         **flow_changes.APPLY,
         **machine_changes.APPLY,
         **notice_changes.APPLY,
+        **idle_changes.APPLY,
     }

@@ -27,9 +27,10 @@ class Due(IntEnum):
     SCHEDULE = 11
     COST = 12
     NOTICE = 13
+    IDLE = 14
 
 
-OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW, Due.COST})
+OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW, Due.COST, Due.IDLE})
 """What is due for a job, and means nothing when the job is over."""
 
 PER_JOB, SPARE = 8, 1024  # timers of jobs that are over are thrown out when there are more than so many a live job

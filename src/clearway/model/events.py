@@ -225,6 +225,13 @@ class TaskEnded(_Record, frozen=True, tag=True):
     used: Used | None = None
 
 
+class TaskIdle(_Record, frozen=True, tag=True):
+    """The devices of a task do nothing, since `since_us`, or (None) work again."""
+
+    task: TaskRef
+    since_us: int | None = None
+
+
 class ControllerStarted(_Record, frozen=True, tag=True):
     """A controller took over: every node has a full lease from here."""
 
@@ -327,6 +334,14 @@ class Stopping(_Record, frozen=True, tag=True):
     cause: Reason
 
 
+class IdleWarned(_Record, frozen=True, tag=True):
+    """All devices of an attempt do nothing since `since_us`, longer than the policy has it told."""
+
+    job: JobId
+    attempt: int
+    since_us: int
+
+
 class Resized(_Record, frozen=True, tag=True):
     """An attempt grows by `more` grants, or is told to give back `less` of them; it goes on with the others."""
 
@@ -374,7 +389,7 @@ Input = (
     Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | HoldAsked | ReleaseAsked | RequeueAsked | Changed
     | Booked | BookingOver | QueueChanged | LimitChanged | MachineTypeChanged | PolicyChanged
     | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | NodeNoticed | DevicesChanged
-    | TaskStarted | TaskEnded | ControllerStarted
+    | TaskStarted | TaskEnded | TaskIdle | ControllerStarted
 )  # fmt: skip
 Decided = (
     NodeLost
@@ -388,6 +403,7 @@ Decided = (
     | Reserved
     | Started
     | Stopping
+    | IdleWarned
     | Resized
     | Paused
     | AttemptEnded

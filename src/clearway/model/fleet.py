@@ -135,5 +135,7 @@ class PolicySpec(msgspec.Struct, frozen=True, omit_defaults=True):
     lease_us: int = 30_000_000
     share_memory: str = "stated"
     ageing_us: int | None = None
+    idle_warn_us: int | None = None
+    idle_release_us: int | None = None
     weights: tuple[int, ...] = ()
     """Of each in `order`, where they are weighed and not compared in turn."""

@@ -196,6 +196,10 @@ def _fairness(field: str, value: object) -> dict[str, Any]:
     return read_words(field, value, FAIRNESS_WORDS)
 
 
+def _idle(field: str, value: object) -> dict[str, Any]:
+    return read_words(field, value, IDLE_WORDS)
+
+
 def _scores(field: str, value: object) -> tuple[tuple[str, int], ...]:
     if not isinstance(value, dict):
         raise InputError(field, value, "a map of score names to whole weights")
@@ -231,6 +235,10 @@ FAIRNESS_WORDS: dict[str, Word] = {
     "measure": Word(_measure, "text", "gpu or dominant"),
     "half_life": Word(_time_or_none, "text", "how fast past use is forgotten, or none"),
 }
+IDLE_WORDS: dict[str, Word] = {
+    "warn": Word(_time_or_none, "text", "it is told that all devices of a job have done nothing for so long, or none"),
+    "release": Word(_time_or_none, "text", "a job that is idle for so long gives way to one that waits, or none"),
+}
 POLICY_WORDS: dict[str, Word] = {
     "order": Word(_orders, "names", "orders, compared in turn, or a map of orders to whole weights"),
     "backfill": Word(_backfill, "text", "none, easy or conservative"),
@@ -245,6 +253,7 @@ POLICY_WORDS: dict[str, Word] = {
     "reservation_timeout": Word(v.duration, "text", "a reservation unused so long after its time is made anew"),
     "fallback": Word(v.name, "text", "order used where a learned or forecast rule fails"),
     "lease": Word(_some_time, "text", "a node not heard of for so long is lost"),
+    "idle": Word(_idle, "nested", "warn and release: what becomes of jobs whose devices do nothing"),
     "ageing": Word(_time_or_none, "text", "a waiting job's priority rises by 1 after so long, or none"),
     "share_memory": Word(_share_memory, "text", "stated, or proportional: a share holds its part of the memory"),
 }
@@ -259,6 +268,8 @@ def read_policy(raw: Mapping[str, object]) -> PolicySpec:
     for word in _POLICY_TIMES:
         if word in given:
             given[f"{word}_us"] = given.pop(word)
+    for word, us in given.pop("idle", {}).items():
+        given[f"idle_{word}_us"] = us
     fairness = given.pop("fairness", {})
     if "measure" in fairness:
         given["fairness_measure"] = fairness["measure"]

@@ -46,6 +46,7 @@ class Code(StrEnum):
     CANCELLED = "cancelled"
     PREEMPTED = "preempted"
     REQUEUED = "requeued"
+    IDLE_GPUS = "idle-gpus"
     TIME_LIMIT = "time-limit"
     DEADLINE = "deadline"
     MAX_COST = "max-cost"

@@ -112,6 +112,8 @@ class EventRows:
     def _of_devices(self, r: Record) -> dict[str, Any] | None:
         if isinstance(r, ev.DevicesChanged):
             return {"kind": "device_unhealthy", "node": self._node(r.node), "devices": list(r.unhealthy)}
+        if isinstance(r, ev.IdleWarned):
+            return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
         return None
 
     @staticmethod

@@ -133,6 +133,9 @@ class Noticing:
                 with self._lock:
                     self._due.pop(record.job, None)
                 self._of_job(number, record.at_us, _OVER[record.state], record.job, "", record.reason)
+            case ev.IdleWarned():
+                what = f"all its devices have done nothing since {iso(record.since_us, 'seconds')}"
+                self._of_job(number, record.at_us, "idle", record.job, what, None)
             case ev.NodeLost():
                 name = self._driver.board.node_names.get(record.node, f"node {record.node}")
                 self._say(f"{number}", "trouble", record.at_us, f"node {name} is lost", "its lease ran out")

@@ -88,7 +88,7 @@ class Timeline:
             ev.HoldAsked: self._hold_asked, ev.ReleaseAsked: self._release_asked, ev.Changed: self._changed,
             Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
             ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._machine_gone,
-            ev.NodeRemoved: self._node_removed,
+            ev.NodeRemoved: self._node_removed, ev.IdleWarned: self._idle_warned,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -228,6 +228,10 @@ class Timeline:
     def _stopping(self, r: ev.Stopping) -> None:
         track = self._jobs[r.job]
         self._event(r.at_us, "stopping", job=track.name, attempt=r.attempt, end=str(r.end), cause=self._text(r.cause))
+
+    def _idle_warned(self, r: ev.IdleWarned) -> None:
+        since = self._face.at(r.since_us)
+        self._event(r.at_us, "idle", job=self._jobs[r.job].name, attempt=r.attempt, since=since)
 
     def _resized(self, r: ev.Resized) -> None:
         track = self._jobs[r.job]

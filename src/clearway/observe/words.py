@@ -353,6 +353,10 @@ def _requeued(f: Facts) -> str:
     return f"was put back into its queue by {f.name('by')}" if f.reason.get("by") else "was put back into its queue"
 
 
+def _idle_gpus(f: Facts) -> str:
+    return f"its devices did nothing for {f.span('idle_us')}, and others wait for them"
+
+
 def _time_limit(f: Facts) -> str:
     return f"ran for its time limit of {f.span('limit_us')}"
 
@@ -460,6 +464,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.GROWN: _grown,
     Code.PREEMPTED: _preempted,
     Code.REQUEUED: _requeued,
+    Code.IDLE_GPUS: _idle_gpus,
     Code.PLACED: _placed,
     Code.BACKFILLED: _backfilled,
     Code.EXITED: _exited,

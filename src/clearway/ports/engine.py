@@ -48,6 +48,16 @@ class TaskReported(msgspec.Struct, frozen=True, tag=True):
     metrics: str
 
 
+class TaskIsIdle(msgspec.Struct, frozen=True, tag=True):
+    """The devices of a task have done nothing for `for_us` microseconds now, or (None) work again after that was told.
+
+    Told once each time, and only after a while; an engine that measures nothing never says so. A new one begins anew.
+    """
+
+    task: TaskRef
+    for_us: int | None = None
+
+
 class NodeIsUp(msgspec.Struct, frozen=True, tag=True):
     """A node exists with these words and runs these tasks.
 
@@ -84,7 +94,7 @@ class NodeIsGone(msgspec.Struct, frozen=True, tag=True):
     node: str
 
 
-Report = TaskIsUp | TaskIsGone | TaskReported | NodeIsUp | NodeIsQuiet | NodeIsNoticed | NodeIsGone
+Report = TaskIsUp | TaskIsGone | TaskReported | TaskIsIdle | NodeIsUp | NodeIsQuiet | NodeIsNoticed | NodeIsGone
 
 
 class DeviceUse(msgspec.Struct, frozen=True, gc=False):

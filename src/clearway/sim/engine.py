@@ -14,6 +14,7 @@ from clearway.ports.engine import (
     NodeIsUp,
     Report,
     TaskIsGone,
+    TaskIsIdle,
     TaskIsUp,
     TaskReported,
 )
@@ -207,6 +208,9 @@ class SimEngine:
         else:
             run = run or self._begin(order)
             run.add(task, Held(machine, order.grant), self.clock.now_us())
+            if run.truth.idle_after_us is not None:
+                idle_us = self.clock.now_us() + run.truth.idle_after_us
+                self._heap.push(idle_us, ENDS_FIRST, self._idles, _Surely((run, task)))
             touched[id(run)] = run
             self._reports.append(TaskIsUp(task))
 
@@ -232,6 +236,11 @@ class SimEngine:
         run.stop(task)
         touched[id(run)] = run
         self._heap.push(self.clock.now_us() + stop_us, ENDS_FIRST, self._stopped, _Surely((run, task)))
+
+    def _idles(self, surely: _Surely[tuple[Run, TaskRef]]) -> None:
+        run, task = surely.what
+        if task in run.held and run.held[task].machine.reach is Reach.UP:
+            self._reports.append(TaskIsIdle(task, 0))
 
     def _stopped(self, surely: _Surely[tuple[Run, TaskRef]]) -> None:
         run, task = surely.what

@@ -27,8 +27,9 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     `runtimes_us` empty: it runs until it is stopped. `stop_us` is from the order to stop until it is gone, None for
     never. `speed` by GPU model and `slowdown` by level are in millionths, `busy` (the part of its devices that it
-    really uses) in thousandths. `result` is the JSON text that a success gives back, `reports` are
-    those that it tells on its way, evenly over its work: the first at step 1, the last with its end.
+    really uses) in thousandths; `idle_after_us` after each start it uses them no more. `result` is the JSON text that a
+    success gives back, `reports` are those that it tells on its way, evenly over its work: the first at step 1, the
+    last with its end.
     `took_us` is how long it took when it was recorded, from its submit to its end: nothing is simulated by it.
     """
 
@@ -39,6 +40,7 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     slowdown: tuple[tuple[str, int], ...] = ()
     busy: int = v.MILLI
     cancel_after_us: int | None = None
+    idle_after_us: int | None = None
     result: str = ""
     reports: tuple[str, ...] = ()
     took_us: int | None = None
@@ -109,6 +111,7 @@ TRUTH_WORDS: dict[str, Word] = {
     "speed": Word(_factors, "map", "by GPU model: its run time is divided by it"),
     "slowdown": Word(_slowdown, "map", "by level that holds all its devices: its run time is multiplied by it"),
     "busy": Word(_busy, "number", "the part of its devices that it really uses"),
+    "idle_after": Word(v.duration, "text", "so long after each start its devices do nothing any more"),
     "cancel_after": Word(v.duration, "text", "it is cancelled so long after its submit"),
 }
 
@@ -126,4 +129,5 @@ def read_truth(raw: Mapping[str, object]) -> Truth:
         slowdown=given.get("slowdown", ()),
         busy=given.get("busy", v.MILLI),
         cancel_after_us=given.get("cancel_after"),
+        idle_after_us=given.get("idle_after"),
     )

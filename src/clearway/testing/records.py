@@ -123,6 +123,8 @@ def every_record() -> list[ev.Record]:
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
         *_later_flow_records(),
         ev.TaskEnded(79, TASK, 0, used=Used(1500, 2500, 2**33, 640, 2**35)),
+        ev.TaskIdle(80, TASK, 70),
+        ev.IdleWarned(81, JOB, 2, 70),
     ]
     return made
 

@@ -225,6 +225,7 @@ class LocalEngine:
         for message in self._link.turn():
             self._hear(message)
         self._reports += self._metrics.look()
+        self._reports += self._uses.reports()
         if self._asks_for_members and not self._uses.wait_s():
             self._uses.asked()
             self._link.send({"do": "members"})

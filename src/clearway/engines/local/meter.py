@@ -35,6 +35,7 @@ class Meter:
         self._peak_cpus = self._peak_memory = self._peak_gpu_memory = 0
         self._busy, self._looks = 0, 0
         self.idle_since: float | None = None
+        self.idle_told = False
         self.now = TaskUse()
 
     def take(self, now: float, look: Look, devices: dict[int, DeviceLook], pids: set[int], shared: set[int]) -> None:

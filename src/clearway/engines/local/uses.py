@@ -16,7 +16,7 @@ import psutil
 from clearway.engines.local.driver import Driver
 from clearway.engines.local.meter import Look, Meter
 from clearway.engines.local.orders import task_of
-from clearway.ports.engine import DeviceUse, Measured
+from clearway.ports.engine import DeviceUse, Measured, TaskIsIdle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 5.0
 LOOKING_SHARE = 50
 """At most one part in so many of the time is spent looking, however many processes and devices there are."""
+IDLE_AFTER_S = 60.0
+"""A task is said to be idle when no look found it at work for so long."""
 STALE_S = 60.0
 """What the driver said so long ago is not shown any more."""
 NOT_FOUND = "the devices of this machine are declared, not found: nothing measures them"
@@ -39,10 +41,9 @@ NOT_YET = "nothing has been measured yet"
 class Uses:
     """Looks at tasks and devices of a node. `names` are those of CUDA_VISIBLE_DEVICES; `declared` without any."""
 
-    def __init__(
-        self, node: str, names: Sequence[str], *, declared: bool = False, every_s: float = LOOK_EVERY_S
-    ) -> None:
-        self.every_s = every_s
+    def __init__(self, node: str, names: Sequence[str], *, declared: bool = False) -> None:
+        self.every_s, self.idle_after_s = LOOK_EVERY_S, IDLE_AFTER_S
+        self._news: SimpleQueue[tuple[TaskRef, float | None]] = SimpleQueue()
         self._node, self._driver = node, Driver(names) if names else None
         self._why_not = NOT_YET if names else NOT_FOUND if declared else NO_DEVICES
         self._devices: tuple[DeviceLook, ...] = ()
@@ -79,6 +80,15 @@ class Uses:
     def members(self, tasks: Message) -> None:
         """Take what the runner tells: by task what it holds, and its processes."""
         self._told.put(tasks)
+
+    def reports(self) -> list[TaskIsIdle]:
+        """Return of which tasks the devices do nothing, or work again, since the last call."""
+        found = []
+        while not self._news.empty():
+            task, since_s = self._news.get()
+            for_us = None if since_s is None else round((time.monotonic() - since_s) * 1e6)
+            found.append(TaskIsIdle(task, for_us))
+        return found
 
     def used(self, task: TaskRef, cpus: int | None, peak: int | None) -> Used | None:
         """Return what a task that is over used, and forget it."""
@@ -132,6 +142,13 @@ class Uses:
             shared = {number for number in holders if holders.count(number) > 1}
             for task, (_, pids) in tasks.items():
                 self._meters[task].take(now, looks[task], devices, pids, shared)
+                self._tell(task, self._meters[task], now)
+
+    def _tell(self, task: TaskRef, meter: Meter, now: float) -> None:
+        idle = meter.idle_since is not None and now - meter.idle_since >= self.idle_after_s
+        if idle != meter.idle_told and (idle or meter.idle_since is None):
+            meter.idle_told = idle
+            self._news.put((task, meter.idle_since))
 
     def _publish(self) -> None:
         with self._lock:

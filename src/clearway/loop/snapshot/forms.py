@@ -60,12 +60,14 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     rate: int = 0
     rate_since_us: int = 0
     swaps: Swaps = ()
+    warned: bool = False
     after: tuple[JobId, ...] = ()
     held: tuple[Grant, ...] = ()
     up: tuple[TaskKey, ...] = ()
     leaving: tuple[TaskKey, ...] = ()
     exit_codes: tuple[tuple[int, int, int | None], ...] = ()
     errors: tuple[str, ...] = ()
+    idle: tuple[tuple[int, int, int], ...] = ()
 
 
 PLAIN = JobKept.__struct_fields__[: JobKept.__struct_fields__.index("after")]

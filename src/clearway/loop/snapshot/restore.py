@@ -106,6 +106,7 @@ def _entry(kept: f.JobKept) -> JobEntry:
         entry.up, entry.leaving = set(kept.up), set(kept.leaving)
         entry.exit_codes = {(role, index): code for role, index, code in kept.exit_codes}
         entry.errors = list(kept.errors)
+        entry.idle = {(role, index): us for role, index, us in kept.idle}
     return entry
 
 

@@ -98,6 +98,7 @@ def _job(entry: JobEntry) -> f.JobKept:
         leaving=tuple(sorted(entry.leaving)),
         exit_codes=tuple((*key, code) for key, code in entry.exit_codes.items()),
         errors=tuple(entry.errors),
+        idle=tuple((*key, us) for key, us in entry.idle.items()),
     )
 
 

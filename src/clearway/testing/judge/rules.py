@@ -150,7 +150,8 @@ def _settled(name: str, job: Raw) -> Iterator[str]:
 
 def calm(w: World) -> Iterator[str]:
     """Check that nobody is preempted where policy or job forbid it, too early, or twice within the policy's calm."""
-    forbids = not w.bundle and not w.policy.get("preempt")
+    gives_way = (w.policy.get("idle") or {}).get("release", "none") != "none"
+    forbids = not w.bundle and not w.policy.get("preempt") and not gives_way
     least = span(w.policy.get("min_runtime", 0))
     for name, job in w.jobs.items():
         stopped = [a for a in job["attempts"] if a["end"] == "preempted"]

@@ -7,7 +7,6 @@ import { bones, choice, empty, faultText, figures, heading, jobLink, meter, pane
 import { brief, local, number, percent } from "../format.js";
 
 const SPANS = [["24", "24 h"], ["168", "7 d"], ["720", "30 d"]];
-const IDLE = 0.05;
 
 export function open(root) {
   let hours = 24;
@@ -48,16 +47,20 @@ function numbers(waste, overview) {
 }
 
 function idle(waste, nodes) {
-  const found = nodes.flatMap((node) => node.devices.filter((device) => device.used != null && device.used < IDLE && device.held > 0).map((device) => ({ node, device })));
   const measured = nodes.some((node) => node.devices.some((device) => device.used != null));
   if (!measured) return panel("Held, but idle", {}, empty("Nothing here measures real use.", `${sentence(waste.why_not)} Where the NVIDIA driver answers, each device shows how much of it is really used.`, "waste"));
-  if (found.length === 0) return panel("Held, but idle", {}, empty("No device is held and idle.", "Every device that somebody holds is at work.", "waste"));
+  const rows = waste.idle;
+  if (rows.length === 0) return panel("Held, but idle", {}, empty("No job lets its devices do nothing.", "Whoever holds devices works on them.", "waste"));
   const columns = [
-    { name: "Device", head: true, cell: ({ node, device }) => h("span", { class: "name" }, `${node.name}: ${device.number}`) },
-    { name: "Held by", cell: ({ device }) => device.holders.map((one, at) => [at > 0 && ", ", jobLink(one.job, one.name)]) },
-    { name: "Used", right: true, cell: ({ device }) => percent(device.used) },
-  ];
-  return panel("Held, but idle", { note: `${brief(found.length)} devices` }, table(columns, found.slice(0, 30), { caption: "Devices that are held and not used" }));
+    { name: "Job", head: true, cell: (row) => jobLink(row.job, row.name) },
+    { name: "Whose", cell: (row) => h("span", { class: "name" }, [row.user, row.queue].filter(Boolean).join(" · ") || "–") },
+    { name: "GPUs", right: true, cell: (row) => number(row.gpus) },
+    { name: "Idle since", when: true, cell: (row) => when(row.since, { relative: true }) },
+    { name: "GPU-hours", right: true, cell: (row) => number(Math.round(row.idle_gpu_hours * 10) / 10) },
+    rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => number(Math.round(row.cost * 100) / 100) },
+    { name: "Gives way", when: true, cell: (row) => (row.gives_way_at == null ? h("span", { class: "quiet" }, "never") : Date.parse(row.gives_way_at) > Date.now() ? when(row.gives_way_at, { relative: true }) : "when somebody waits") },
+  ].filter(Boolean);
+  return panel("Held, but idle", { note: `${brief(rows.length)} jobs` }, h("div", { class: "scroll" }, table(columns, rows.slice(0, 30), { caption: "Jobs whose devices do nothing, the most wasteful first" })));
 }
 
 function lacking(waste, overview) {
