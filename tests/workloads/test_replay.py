@@ -117,3 +117,19 @@ def test_what_is_kept_grows_with_what_is_alive(tmp_path: Path) -> None:
     world = World(FIFO)
     drive(world, engine, fold.expect(open_workload(file).arrivals()), fold)
     assert (fold.alive, len(fold.columns), len(world.jobs)) == (0, 500, 0)
+
+
+def test_jobs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    outcome = replay(small(tmp_path, ("same", 0, 100, 4), ("same", 1, 10, 4), ("same", 1, 20, 4), ("same", 300, 30, 4)))
+    assert sorted(zip(outcome.jobs.number.tolist(), outcome.jobs.run_us.tolist(), strict=True)) == [
+        (0, 100 * S), (1, 10 * S), (2, 20 * S), (3, 30 * S),
+    ]  # fmt: skip
+    assert sorted(outcome.jobs.ideal_us.tolist()) == [10 * S, 20 * S, 30 * S, 100 * S]
+
+
+def test_early_jobs_fill_the_machines_and_do_not_count(tmp_path: Path) -> None:
+    outcome = replay(small(tmp_path, ("a", 0, 100, 4), ("b", 10, 50, 4), ("c", 20, 10, 4))._replace(first=1))
+    assert (outcome.jobs.number.tolist(), outcome.figures["finished"]) == ([1, 2], 2)
+    assert outcome.figures["wait"]["mean"] == (90 + 130) / 2
+    assert outcome.early is not None
+    assert outcome.early.number.tolist() == [0]

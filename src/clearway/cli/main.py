@@ -66,7 +66,8 @@ COMMANDS = dict(
         _in(_PROOF, "audit", "Decide again what the journal records, and compare."),
         _in(_PROOF, "debug", "Pack what happened without secrets, and decide it again elsewhere."),
         _in(_PROOF, "replay", "Run a recorded workload under several policies, side by side."),
-        _in(_PROOF, "history", "Take the jobs of a controller out as a workload for replay."),
+        _in(_PROOF, "whatif", "Replay the past under another policy, other machines or quotas."),
+        _in(_PROOF, "history", "Take jobs of the past out, or in, as a workload for replay."),
         _in(_MORE, "completion", "Print the completion script of a shell."),
         _in(_MORE, "help", "Explain a command, or a subject such as exit-codes."),
     )

@@ -127,7 +127,7 @@ def _show(shell: Shell, found: Comparison, *, as_csv: bool, report: Path | None)
     from clearway.observe.report import as_json, page
 
     if report is not None:
-        _write(report, page(found))
+        write_page("report", report, page(found))
     if shell.as_json:
         shell.document(as_json(found))
     elif as_csv:
@@ -149,8 +149,9 @@ def _print(found: Comparison) -> None:
     print_comparison(found, Console(file=sys.stdout, width=width, highlight=False))
 
 
-def _write(report: Path, text: str) -> None:
+def write_page(option: str, file: Path, text: str) -> None:
+    """Write a page to the file that an option names. Raises InputError where it cannot be written."""
     try:
-        report.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError("report", str(report), f"a file that can be written ({error.strerror})") from error
+        raise InputError(option, str(file), f"a file that can be written ({error.strerror})") from error

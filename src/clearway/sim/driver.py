@@ -15,19 +15,20 @@ from clearway.model.job import member
 from clearway.model.reasons import Code, because
 from clearway.model.states import End
 from clearway.ports.engine import TaskIsGone
+from clearway.sim.arrivals import Arrivals
 from clearway.sim.batch import refusal
 from clearway.sim.heap import Heap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from clearway.loop.world import Step, World
     from clearway.model.asks import Ask
     from clearway.model.events import Record
-    from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
     from clearway.ports.engine import Report
     from clearway.ports.provider import OrderFailed
+    from clearway.sim.arrivals import Listed
     from clearway.sim.engine import SimEngine
     from clearway.sim.provider import SimProvider
     from clearway.sim.truth import Truth
@@ -88,7 +89,7 @@ class Driver:
         self,
         world: World,
         engine: SimEngine,
-        arrivals: Iterable[tuple[int, JobSpec | Refuse, Truth]],
+        arrivals: Iterable[Listed] | Arrivals,
         sink: Callable[[list[Record]], None],
         events: Events | None = None,
         entered: Callable[[str, JobId, Truth], None] = _unheard,
@@ -102,8 +103,7 @@ class Driver:
         self.opening: list[Ask | Report] = []
         self.refused: list[tuple[int, str]] = []
         self._tell_entered = entered
-        self._arrivals: Iterator[tuple[int, JobSpec | Refuse, Truth]] = iter(arrivals)
-        self._head = next(self._arrivals, None)
+        self._arrivals = arrivals if isinstance(arrivals, Arrivals) else Arrivals(arrivals)
         self._sink = sink
         self._events: Events = events or NoEvents()
         self._wake_us: int | None = None
@@ -126,7 +126,7 @@ class Driver:
     def _next_us(self) -> int | None:
         ahead = [self.engine.next_us() if self.world else self.engine.ahead_us(), self._events.next_us()]
         if self.world:
-            ahead += [self._wake_us, self._head[0] if self._head else None, self._cancels.next_us()]
+            ahead += [self._wake_us, self._arrivals.next_us(), self._cancels.next_us()]
             if self.opening or self.asks or (self.provider and self.provider.has_told):
                 ahead.append(self.clock.now_us())
         known = [at_us for at_us in ahead if at_us is not None]
@@ -153,6 +153,7 @@ class Driver:
         self.opening, self.asks = [], []
         step = self._step(inputs)
         for (what, truth), answer in zip(entering, step.answers[answered:], strict=True):
+            self._arrivals.entered(answer[0] if isinstance(answer, tuple) and answer else None, self.clock.now_us())
             self._entered(what, truth, answer)
         self._tell_engine(step.records)
         for ask, answer in zip(inputs, step.answers[:answered], strict=False):
@@ -184,6 +185,7 @@ class Driver:
                     self.engine.know_alike(job, array)
                 case Ended(job=job):
                     self.engine.forget(job)
+                    self._arrivals.ended(job, record.at_us)
                 case (
                     Stopping(job=job, attempt=attempt, end=End.LOST)
                     | AttemptEnded(job=job, attempt=attempt, end=End.LOST)
@@ -202,12 +204,8 @@ class Driver:
 
     def enter(self) -> list[tuple[Submit | Refuse, Truth]]:
         """Take the jobs whose moment has come; those of a time without controller enter when one answers."""
-        now_us, found = self.clock.now_us(), list[tuple[Submit | Refuse, "Truth"]]()
-        while self._head and self._head[0] <= now_us:
-            _, what, truth = self._head
-            found.append((what if isinstance(what, Refuse) else Submit((what,)), truth))
-            self._head = next(self._arrivals, None)
-        return found
+        taken = self._arrivals.take(self.clock.now_us())
+        return [(what if isinstance(what, Refuse) else Submit((what,)), truth) for what, truth in taken]
 
     def _entered(self, what: Submit | Refuse, truth: Truth, answer: object) -> None:
         """Tell the engine the truth about a job that was taken; record the refusal of one that was not."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clearway.model.asks import Ask
-    from clearway.model.job import JobSpec
     from clearway.ports.engine import Report
+    from clearway.sim.arrivals import Arrivals, Listed
     from clearway.sim.truth import Truth
 
 
@@ -84,7 +84,7 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
 def drive(
     world: World,
     engine: SimEngine,
-    arrivals: Iterable[tuple[int, JobSpec, Truth]],
+    arrivals: Iterable[Listed] | Arrivals,
     sink: Callable[[list[Record]], None],
     until_us: int | None = None,
     set_up: Sequence[Ask] = (),

@@ -29,10 +29,24 @@ SECOND_US = 1_000_000
 def page(comparison: Comparison) -> str:
     """Return the page."""
     names = labels(comparison.outcomes)
+    return document(f"{comparison.workload}: {', '.join(names)}", [_head(comparison), *sections(comparison)])
+
+
+def document(title: str, body: Sequence[str]) -> str:
+    """Return an HTML file of a title and what it shows."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style()}</style></head><body><main>{''.join(body)}</main></body></html>\n"
+    )
+
+
+def sections(comparison: Comparison) -> list[str]:
+    """Return what a comparison shows below its head: first the figures, then the differences, then the plots."""
+    names = labels(comparison.outcomes)
     classes = queue_classes(largest_queues(comparison))
     to_us = max(1, *(o.virtual_us for o in comparison.outcomes))
-    body = [
-        _head(comparison),
+    return [
         policies(comparison, names),
         _differences(comparison, names),
         _use(comparison, names, classes, to_us),
@@ -42,12 +56,6 @@ def page(comparison: Comparison) -> str:
         queues(comparison, names, classes),
         _meanings(queues=len(classes) > 1),
     ]
-    title = f"{escape(comparison.workload)}: {escape(', '.join(names))}"
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{style()}</style></head><body><main>{''.join(body)}</main></body></html>\n"
-    )
 
 
 def _head(comparison: Comparison) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from clearway.observe.report import svg
 from clearway.observe.report.colours import policy_class
 from clearway.observe.report.frame import BOTTOM, LEFT, RIGHT, TOP
-from clearway.observe.report.numbers import plain, seconds
+from clearway.observe.report.numbers import seconds
+from clearway.sim.results.sizes import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,37 +21,11 @@ if TYPE_CHECKING:
     from clearway.sim.results.outcome import Outcome
 
 WIDTH, HEIGHT = 1040.0, 270.0
-MILLI = 1000
 SECOND_US = 1_000_000
 P95 = 0.95
-MOST_CLASSES = 12
 FLOOR_S = 1.0  # shorter waits lie on the lowest line, "at once"
 LABELS_S = ((1, "1 s"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h"), (36_000, "10 h"), (259_200, "3 d"),
             (2_592_000, "30 d"), (31_536_000, "1 y"))  # fmt: skip
-
-
-class Size(NamedTuple):
-    """A class of sizes: more than `above`, at most `most` thousandths of a unit."""
-
-    label: str
-    above: int
-    most: int
-
-
-def sizes(milli: NDArray[np.int64]) -> list[Size]:
-    """Return classes that double: parts of one, 1, 2, 3-4, 5-8, ..; at most MOST_CLASSES with jobs in them."""
-    if not len(milli):
-        return []
-    found = [Size("< 1", 0, MILLI - 1), Size("1", MILLI - 1, MILLI)]
-    most = 1
-    while found[-1].most < milli.max():
-        low, most = most + 1, most * 2
-        found.append(Size(str(low) if low == most else f"{low}\N{EN DASH}{most}", (low - 1) * MILLI, most * MILLI))
-    used = [s for s in found if bool(((milli > s.above) & (milli <= s.most)).any())]
-    if len(used) > MOST_CLASSES:
-        rest = used[MOST_CLASSES - 1]
-        used = [*used[: MOST_CLASSES - 1], Size(f"> {plain(rest.above / MILLI)}", rest.above, used[-1].most)]
-    return used
 
 
 def sizes_plot(outcomes: Sequence[Outcome], names: Sequence[str]) -> str:

@@ -53,7 +53,11 @@ svg .ceiling{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 4}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:6px 22px;margin:10px 0}
 dt{font-weight:600}dd{margin:0;color:var(--soft);max-width:72ch}
 ul{padding-left:20px;margin:6px 0;color:var(--soft)}
-@media(max-width:640px){main{padding:24px 14px}dl{display:block}dd{margin-bottom:8px}}
+.gain{fill:var(--p4)}.loss{fill:var(--p1)}.even{fill:var(--p5)}
+.verdict{font-weight:600}
+td svg.spark{width:200px;height:22px;overflow:hidden}
+@media(max-width:640px){main{padding:24px 14px}dl{display:block}dd{margin-bottom:8px}.card{padding:14px 12px}
+figure{overflow-x:auto}figure svg{min-width:760px}.extra{display:none}td svg.spark{width:96px}}
 @media print{.card{break-inside:avoid}}
 """
 

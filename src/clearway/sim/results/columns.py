@@ -41,6 +41,10 @@ class Jobs(NamedTuple):
         """Return those of the jobs for which `mask` holds."""
         return Jobs(*(column[mask] for column in self))
 
+    def at(self, places: NDArray[np.int64]) -> Jobs:
+        """Return the jobs in these places, in this order."""
+        return Jobs(*(column[places] for column in self))
+
 
 class Columns:
     """Jobs that have ended, one by one."""

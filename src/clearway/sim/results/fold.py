@@ -6,6 +6,7 @@ measured resource is the GPU; where no node has any, the CPU.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from clearway.model.fleet import NodeSpec
     from clearway.model.ids import JobId, NodeId
     from clearway.model.job import JobSpec
+    from clearway.sim.truth import Truth
     from clearway.sim.workloads.trace import Arrival
 
 GrantKey = tuple[int, int, int]
@@ -72,7 +74,7 @@ class Fold:
         self._at = Integrals()
         self._short = Shortage()
         self._waiting = 0
-        self._expected: dict[str, _Expected] = {}
+        self._expected: dict[str, deque[_Expected]] = {}
         self._jobs: dict[JobId, _Live] = {}
         self._arrays: dict[JobId, _Expected] = {}
         self._nodes: dict[NodeId, int] = {}
@@ -89,10 +91,24 @@ class Fold:
 
     def expect(self, arrivals: Iterable[Arrival]) -> Iterator[Arrival]:
         """Pass arrivals on, and keep what the trace knows of each until it has entered."""
-        for arrival in arrivals:
-            self._expected[arrival.spec.name] = _Expected(self.arrived, (*arrival.truth.runtimes_us, 0)[0])
-            self.arrived += 1
+        for number, arrival in enumerate(arrivals):
+            self.know(number, arrival.spec, arrival.truth)
             yield arrival
+
+    def know(self, number: int, spec: JobSpec, truth: Truth) -> None:
+        """Keep what the trace knows of a job that enters next; of equal names the first to be known enters first."""
+        known = _Expected(number, (*truth.runtimes_us, 0)[0])
+        self._expected.setdefault(spec.name, deque()).append(known)
+        self.arrived += 1
+
+    def _known(self, name: str) -> _Expected:
+        line = self._expected.get(name)
+        if line is None:
+            return _Expected()
+        known = line.popleft()
+        if not line:
+            del self._expected[name]
+        return known
 
     def __call__(self, records: Sequence[Record]) -> None:
         """Take the next records."""
@@ -128,9 +144,9 @@ class Fold:
         per_task = self._per_task(spec)
         milli = sum(role.tasks * each for role, each in zip(spec.roles, per_task, strict=True))
         if spec.array is not None:  # its jobs count, and it is none itself
-            self._arrays[r.job] = self._expected.pop(spec.name, _Expected())
+            self._arrays[r.job] = self._known(spec.name)
             return
-        known = self._arrays[r.array] if r.array in self._arrays else self._expected.pop(spec.name, _Expected())
+        known = self._arrays[r.array] if r.array in self._arrays else self._known(spec.name)
         self.queues.setdefault(spec.queue, len(self.queues))
         turns = tuple(self.by_gpu and role.demand.colocate > 0 for role in spec.roles)
         since_us = r.since_us or r.at_us
@@ -142,7 +158,7 @@ class Fold:
         return tuple(r.demand.milli_gpus if self.by_gpu else r.demand.cpus for r in spec.roles)
 
     def _job_refused(self, r: ev.Refused) -> None:
-        self._expected.pop(r.name, None)
+        self._known(r.name)
         self.refused += 1
 
     def _job_started(self, r: ev.Started) -> None:

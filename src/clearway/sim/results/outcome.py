@@ -18,7 +18,8 @@ class Outcome:
 
     `curves` are means per bin of `bin_us`: `held/QUEUE` and `asked/QUEUE` in thousandths of a unit, `waiting` in jobs;
     `unit` is what is measured, gpus or cpus, and `capacity` how many of them there are. `complete` is False where the
-    run was interrupted: then figures hold for what had finished by then.
+    run was interrupted: then figures hold for what had finished by then. `early` are jobs that only filled the machines
+    and do not count among `jobs`.
     """
 
     policy: str
@@ -34,6 +35,7 @@ class Outcome:
     virtual_us: int
     wall_s: float
     peak_bytes: int
+    early: Jobs | None = None
 
 
 @dataclass(frozen=True)

@@ -36,21 +36,51 @@ class Blocks(NamedTuple):
     kind: str
 
 
+class Pairs(NamedTuple):
+    """Jobs that finished under both policies: their numbers, and the same jobs in the same order under each."""
+
+    numbers: NDArray[np.int64]
+    base: Jobs
+    other: Jobs
+
+
+class Draws(NamedTuple):
+    """Blocks of jobs, and how often each is in each draw."""
+
+    blocks: Blocks
+    drawn: NDArray[np.int64]
+
+
+def pairs(base: Jobs, other: Jobs) -> Pairs:
+    """Return the jobs that finished under both, in order of their numbers."""
+    numbers, ours, theirs = np.intersect1d(base.number, other.number, return_indices=True)
+    return Pairs(numbers, base.at(ours), other.at(theirs))
+
+
+def measures(paired: Pairs) -> dict[str, NDArray[np.float64]]:
+    """Return other - base of each job: wait and completion in seconds, bounded slowdown."""
+    return {
+        "wait": (paired.other.wait_us - paired.base.wait_us) / SECOND_US,
+        "completion": (paired.other.jct_us - paired.base.jct_us) / SECOND_US,
+        "bounded_slowdown": slowdowns(paired.other) - slowdowns(paired.base),
+    }
+
+
 def compare(base: Jobs, other: Jobs, seed: int = 0) -> dict[str, Any]:
     """Return the mean difference other - base of wait, completion and bounded slowdown, each with its interval."""
-    numbers, ours, theirs = np.intersect1d(base.number, other.number, return_indices=True)
-    if not len(numbers):
+    paired = pairs(base, other)
+    if not len(paired.numbers):
         return {"jobs": 0}
-    blocks = _blocks(base.submit_us[ours])
-    measures = {
-        "wait": (other.wait_us[theirs] - base.wait_us[ours]) / SECOND_US,
-        "completion": (other.jct_us[theirs] - base.jct_us[ours]) / SECOND_US,
-        "bounded_slowdown": slowdowns(other)[theirs] - slowdowns(base)[ours],
-    }
-    drawn = _draws(blocks.many, seed)
-    counts = np.bincount(blocks.of, minlength=blocks.many)
-    found = {name: _interval(values, blocks, counts, drawn) for name, values in measures.items()}
-    return {"jobs": len(numbers), "blocks": blocks.many, "block": blocks.kind, **found}
+    draws = drawn(paired.base.submit_us, seed)
+    found = {name: interval(values, draws.blocks.of, draws) for name, values in measures(paired).items()}
+    return {"jobs": len(paired.numbers), "blocks": draws.blocks.many, "block": draws.blocks.kind, **found}
+
+
+def drawn(submit_us: NDArray[np.int64], seed: int) -> Draws:
+    """Return the blocks of jobs that come in order of arrival, drawn anew."""
+    blocks = _blocks(submit_us)
+    rng = np.random.default_rng(seed)
+    return Draws(blocks, rng.multinomial(blocks.many, np.full(blocks.many, 1 / blocks.many), size=DRAWS))
 
 
 def _blocks(submit_us: NDArray[np.int64]) -> Blocks:
@@ -63,19 +93,17 @@ def _blocks(submit_us: NDArray[np.int64]) -> Blocks:
     return Blocks(np.arange(len(submit_us)) * count // len(submit_us), count, "sequence")
 
 
-def _draws(count: int, seed: int) -> NDArray[np.int64]:
-    """How often each block is in each draw."""
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS)
+def interval(values: NDArray[np.float64], of: NDArray[np.int64], draws: Draws) -> dict[str, float | None]:
+    """Return the mean of values with its interval; `of` is the block of each.
 
-
-def _interval(
-    values: NDArray[np.float64], blocks: Blocks, counts: NDArray[np.int64], drawn: NDArray[np.int64]
-) -> dict[str, float | None]:
-    sums = np.bincount(blocks.of, weights=values, minlength=blocks.many)
+    Draws in which none of them is say nothing of them. There is no interval where they lie in too few blocks.
+    """
+    many = draws.blocks.many
+    counts, sums = np.bincount(of, minlength=many), np.bincount(of, weights=values, minlength=many)
     mean = float(values.mean())
-    if blocks.many < LEAST_BLOCKS:
+    if np.count_nonzero(counts) < LEAST_BLOCKS:
         return {"mean": mean, "low": None, "high": None}
-    means = (drawn @ sums) / np.maximum(1, drawn @ counts)
-    low, high = np.percentile(means, [LOW, HIGH])
+    drawn_counts = draws.drawn @ counts
+    seen = drawn_counts > 0
+    low, high = np.percentile((draws.drawn @ sums)[seen] / drawn_counts[seen], [LOW, HIGH])
     return {"mean": mean, "low": float(low), "high": float(high)}

@@ -11,6 +11,7 @@ import msgspec
 from clearway.loop.world import World
 from clearway.model.asks import SetLimit, SetQueue
 from clearway.model.fleet import PLENTY
+from clearway.sim.arrivals import AfterThought
 from clearway.sim.engine import SimEngine
 from clearway.sim.heap import VirtualClock
 from clearway.sim.results import figures
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import Ask
     from clearway.model.events import Record
     from clearway.model.fleet import NodeSpec, PolicySpec
+    from clearway.sim.thinking import Thinking
     from clearway.sim.workloads.fleets import Fleet
     from clearway.sim.workloads.trace import Arrival
 
@@ -37,7 +39,8 @@ LOOK_EVERY_S = 0.2  # how often progress is told and an interruption noticed
 class Plan(NamedTuple):
     """What is to be replayed. Where the policy's `estimate` is oracle, each job states its real run time.
 
-    `window` is the span of time (microseconds) of which it is kept who held what; None keeps nothing of it.
+    `window` is the span of time (microseconds) of which it is kept who held what; None keeps nothing of it. With
+    `thinking` jobs that hung on the end of others enter after these. Figures are of the jobs from place `first` on.
     """
 
     workload: Path
@@ -47,6 +50,8 @@ class Plan(NamedTuple):
     seed: int = 0
     load: float = 1.0
     window: tuple[int, int] | None = None
+    thinking: Thinking | None = None
+    first: int = 0
 
 
 class Interrupted(Exception):  # noqa: N818 - no error: somebody asked to stop
@@ -73,19 +78,20 @@ def replay(plan: Plan, told: Callable[[int], bool] = lambda _: True) -> Outcome:
     complete = _run(plan, fold, told)
     fold.close()
     jobs = fold.columns.jobs()
+    early = jobs.where(jobs.number < plan.first) if plan.first else None
+    jobs = jobs.where(jobs.number >= plan.first) if plan.first else jobs
     return Outcome(
         plan.label, plan.seed, unit, capacity, figures.of_run(fold, jobs), jobs, fold.curves.width_us,
         fold.curves.means(fold.now_us), fold.gantt.excerpt(fold.now_us), complete, fold.now_us,
-        time.monotonic() - begun_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB,
+        time.monotonic() - begun_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB, early,
     )  # fmt: skip
 
 
 def _run(plan: Plan, fold: Fold, told: Callable[[int], bool]) -> bool:
     world = World(plan.policy, plan.seed)
     engine = SimEngine(VirtualClock(), plan.fleet.nodes, plan.policy.lease_us)
-    arrivals = fold.expect(
-        _exact(open_workload(plan.workload).arrivals(plan.load), really=plan.policy.estimate == "oracle")
-    )
+    listed = _exact(open_workload(plan.workload).arrivals(plan.load), really=plan.policy.estimate == "oracle")
+    arrivals = fold.expect(listed) if plan.thinking is None else AfterThought(listed, plan.thinking, fold.know)
     set_up: list[Ask] = [*map(SetLimit, plan.fleet.limits), *map(SetQueue, plan.fleet.queues)]
     try:
         drive(world, engine, arrivals, _watched(fold, told), set_up=set_up)

@@ -96,7 +96,7 @@ class Trace:
             arrival = self._built(line)
             if arrival is not None:
                 begin = arrival.at_us if begin is None else begin
-                yield _moved(arrival, round((arrival.at_us - begin) / load))
+                yield moved(arrival, round((arrival.at_us - begin) / load))
 
     def _scan(self) -> Iterator[Line]:
         return self.lines(Damage())
@@ -109,7 +109,8 @@ class Trace:
             return None
 
 
-def _moved(arrival: Arrival, at_us: int) -> Arrival:
+def moved(arrival: Arrival, at_us: int) -> Arrival:
+    """Return the job as one that enters at another moment; what is due at a time of day moves with it."""
     deadline_us = arrival.spec.deadline_us
     if deadline_us is None or at_us == arrival.at_us:
         return arrival._replace(at_us=at_us)

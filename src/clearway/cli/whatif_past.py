@@ -1,0 +1,98 @@
+"""The past that a what-if is asked about: the journal of a home, or a workload, whole or since a time."""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.model import values
+from clearway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clearway.model.fleet import PolicySpec
+    from clearway.sim.workloads.history import History
+
+DEFAULT_POLICY = "fair"
+AGO = re.compile(r"[0-9.smhd]+")
+
+
+class Source(NamedTuple):
+    """A workload file, what it is in words, the policy that held, and the moment in it from which jobs count."""
+
+    workload: Path
+    read: str
+    policy: tuple[str, PolicySpec]
+    first_us: int
+
+
+def of_home(home: Path | None, since: str | None, warm_us: int, folder: Path) -> Source:
+    """Write what the journal of a home tells to a file. NotFoundError: there is no journal, or no job that is over."""
+    from clearway.compose.history import records
+    from clearway.compose.past import past_of
+    from clearway.observe.moments import iso
+    from clearway.sim.workloads.history import History
+    from clearway.whatif.past import write_part
+
+    with past_of(home) as past:
+        last, policy = past.last(), past.world_at(None).state.policy
+    history = History(partial(records, home))
+    begin_us = history.begin_us or 0
+    since_us = _moment(since, time.time_ns() // 1000)
+    from_us = 0 if since_us is None else max(0, since_us - warm_us - begin_us)
+    out = folder / "past.jsonl"
+    part = write_part(history.arrivals(), history.header, out, from_us, begin_us)
+    if part is None:
+        raise InputError("since", since, "a time after which jobs were submitted that are over")
+    read = (
+        f"the journal of this controller, records 1 to {last:,}: {part.jobs:,} jobs that are over, submitted from "
+        f"{iso(begin_us + part.begin_us, 'seconds')} to {iso(begin_us + part.last_us, 'seconds')}{_rest(history)}"
+    )
+    first_us = 0 if since_us is None else max(0, since_us - begin_us - part.begin_us)
+    return Source(out, read, (_name(policy), policy), first_us)
+
+
+def _rest(history: History) -> str:
+    return f"; {history.unfinished:,} that are not over are left out" if history.unfinished else ""
+
+
+def _name(policy: PolicySpec) -> str:
+    """Return the name of a policy: that of a bundle, else its orders."""
+    from clearway.policies.registry import BUNDLES, policy_named
+
+    found = next((name for name in sorted(BUNDLES) if policy_named(name) == policy), None)
+    return found or "+".join((*policy.order, policy.backfill))
+
+
+def of_file(workload: Path, since: str | None, warm_us: int, folder: Path) -> Source:
+    """Return a workload, or the part of it since a time, which counts back from its last submit."""
+    from clearway.policies.registry import policy_named
+    from clearway.sim.workloads import open_workload
+    from clearway.whatif.past import header_of, write_part
+
+    policy = (DEFAULT_POLICY, policy_named(DEFAULT_POLICY))
+    if since is None:
+        return Source(workload, f"the workload {workload.name}", policy, 0)
+    trace = open_workload(workload)
+    last_us = max((arrival.at_us for arrival in trace.arrivals()), default=0)
+    if not AGO.fullmatch(since) and trace.clock_us is None:
+        raise InputError("since", since, "how long before the last submit, such as 30d: this workload has no clock")
+    clock_us = trace.clock_us or 0
+    since_us = max(0, (_moment(since, clock_us + last_us) or 0) - clock_us)
+    out = folder / "part.jsonl"
+    part = write_part(trace.arrivals(), header_of(trace), out, max(0, since_us - warm_us), trace.clock_us)
+    if part is None:
+        raise InputError("since", since, "a time after which jobs were submitted")
+    read = f"the workload {workload.name} since {since}: {part.jobs:,} jobs with those that only fill the machines"
+    return Source(out, read, policy, max(0, since_us - part.begin_us))
+
+
+def _moment(since: str | None, now_us: int) -> int | None:
+    if since is None:
+        return None
+    if AGO.fullmatch(since):
+        return max(0, now_us - values.duration("since", since))
+    return values.instant("since", since)
