@@ -29,11 +29,17 @@ class Graph:
 
     def _heir(self, step: StepSpec) -> tuple[int, str]:
         """Return the largest priority of a step and those behind it, and whose it is; its own before an equal one."""
-        behind = max((self.heirs[name] for name in self.followers[step.name]), key=lambda h: h[0], default=None)
-        if step.job is None:
-            return behind or (-(2**31), step.name)
-        own = (step.job.priority, step.name)
+        behind, own = self.heir_behind(step.name), (-(2**31), step.name)
+        if step.job is not None:
+            own = (step.job.priority, step.name)
+        elif step.flow is not None:
+            inside = max(Graph(step.flow).heirs.values(), key=lambda h: h[0])
+            own = (inside[0], f"{step.name}.{inside[1]}")
         return behind if behind is not None and behind[0] > own[0] else own
+
+    def heir_behind(self, name: str) -> tuple[int, str] | None:
+        """Return the largest priority of the steps behind one, and whose it is; None where there are none."""
+        return max((self.heirs[one] for one in self.followers.get(name, ())), key=lambda h: h[0], default=None)
 
     def behind(self, name: str) -> list[str]:
         """Return the steps that come after one, directly or through others; none where it is not there."""

@@ -45,11 +45,23 @@ def _part_entered(state: WorldState, record: fe.PartEntered) -> None:
     track.part_entered(record)
     state.flows.parts[record.job] = Part(record.flow, record.step, record.item)
     entry = state.jobs[record.job]
-    if record.step in track.graph.heirs:
-        priority, name = track.graph.heirs[record.step]
-        if priority > entry.spec.priority:
-            entry.floor = (priority, f"{track.spec.name}.{name}")
-            inherit(state, record.job, record.at_us)
+    floor = _floor(state, track, record.step)
+    if floor is not None and floor[0] > entry.spec.priority:
+        entry.floor = floor
+        inherit(state, record.job, record.at_us)
+
+
+def _floor(state: WorldState, track: FlowTrack, step: str) -> tuple[int, str] | None:
+    """Return the largest priority behind a step, also behind the workflow that it is in, and whose it is."""
+    best: tuple[int, str] | None = None
+    while True:
+        behind = track.graph.heir_behind(step)
+        if behind is not None and (best is None or behind[0] > best[0]):
+            best = (behind[0], f"{track.spec.name}.{behind[1]}")
+        part = state.flows.inner.get(track.id)
+        if part is None:
+            return best
+        track, step = state.flows.tracks[part.flow], part.step
 
 
 def _loop_ended(state: WorldState, record: fe.LoopEnded) -> None:
