@@ -25,8 +25,11 @@ def holds(rule: str, ends: list[str]) -> bool:
     }[rule]
 
 
-def come_to(steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return state, result, input and starts of each step, and the state of the run; steps stand in order."""
+def come_to(steps: list[dict[str, Any]], handed: Any = None) -> dict[str, Any]:  # noqa: ANN401  any JSON
+    """Return state, result, input and starts of each step, the state of the run, its result and what it took back.
+
+    Steps stand in order; `handed` is what the first ones have as their input.
+    """
     done: dict[str, dict[str, Any]] = {}
     skipped_by_choice: set[str] = set()
     for step in steps:
@@ -45,12 +48,18 @@ def come_to(steps: list[dict[str, Any]]) -> dict[str, Any]:
             run_each(step, entry, done)
         else:
             results = [b["result"] for b in before]
-            entry["input"] = results[0] if len(before) == 1 else results if before else None
-            run_alone(step, entry)
+            entry["input"] = results[0] if len(before) == 1 else results if before else handed
+            run_inner(step, entry) if "workflow" in step else run_alone(step, entry)
         if entry["state"] == "succeeded" and "choose" in step:
             behind = [s["name"] for s in steps if name in befores(s)]
             skipped_by_choice |= set(behind) - set(step["choose"])
-    return {"steps": done, "state": run_state(steps, done)}
+    state = run_state(steps, done)
+    last = [done[s["name"]]["result"] for s in steps if not any(s["name"] in befores(other) for other in steps)]
+    undone = [s["name"] for s in reversed(steps) if "undo" in s and done[s["name"]]["state"] == "succeeded"]
+    return {
+        "steps": done, "state": state, "result": last[0] if len(last) == 1 else last,
+        "undone": undone if state == "failed" else [],
+    }  # fmt: skip
 
 
 def befores(step: dict[str, Any]) -> list[str]:
@@ -91,6 +100,12 @@ def run_each(step: dict[str, Any], entry: dict[str, Any], done: dict[str, dict[s
         entry["state"] = "failed"
     elif states and set(states) == {"skipped"}:
         entry["state"] = "skipped"
+
+
+def run_inner(step: dict[str, Any], entry: dict[str, Any]) -> None:
+    inner = entry["inner"] = come_to(step["workflow"]["steps"], entry["input"])
+    entry["state"] = inner["state"]
+    entry["result"] = inner["result"] if inner["state"] == "succeeded" else None
 
 
 def run_alone(step: dict[str, Any], entry: dict[str, Any]) -> None:

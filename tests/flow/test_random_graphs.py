@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import yaml
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from clearway.flow.rules import RULES
@@ -14,23 +14,30 @@ from clearway.sim.run import simulate
 from clearway.testing.judge import judge, timeline_of
 from tests.flow.reference import befores, come_to
 
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)  # to shrink a case takes minutes
 RESULTS: st.SearchStrategy[Any] = st.one_of(
     st.none(), st.just([]), st.lists(st.integers(0, 3), min_size=1, max_size=3), st.builds(dict, x=st.integers(0, 3))
 )
 
 
 @st.composite
-def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
+def graphs(draw: st.DrawFn, depth: int = 2, most: int = 7, *, undo: bool = True) -> list[dict[str, Any]]:
+    """Draw steps in order; up to `depth` times one may be a workflow of its own, with at most 3 steps."""
+    kinds = ["plain", "plain", "fails", "each", "map", "loop", *(["inner"] if depth else [])]
     steps: list[dict[str, Any]] = []
-    for i in range(draw(st.integers(1, 7))):
+    for i in range(draw(st.integers(1, most))):
         names = [s["name"] for s in steps]
         step: dict[str, Any] = {"name": f"s{i}", "cpus": 1, "runtime": draw(st.integers(1, 9))}
         if names:
             step["after"] = draw(st.lists(st.sampled_from(names), max_size=3, unique=True))
         if draw(st.integers(0, 2)):
             step["returns"] = draw(RESULTS)
-        kind = draw(st.sampled_from(["plain", "plain", "fails", "each", "map", "loop"]))
-        if kind == "fails":
+        kind = draw(st.sampled_from(kinds))
+        if kind == "inner":
+            for word in ("cpus", "runtime", "returns"):
+                step.pop(word, None)
+            step["workflow"] = {"steps": draw(graphs(depth - 1, 3, undo=undo))}
+        elif kind == "fails":
             step |= {"exit_code": 1, "max_retries": draw(st.integers(0, 1)), "retry_backoff": 1}
         elif kind == "each" or (kind == "map" and not names):
             step |= {"each": draw(st.lists(st.integers(0, 5), max_size=3)), "outcomes": draw(_outcomes)}
@@ -38,6 +45,8 @@ def graphs(draw: st.DrawFn) -> list[dict[str, Any]]:
             step |= {"each": draw(st.sampled_from(names)), "outcomes": draw(_outcomes)}
         elif kind == "loop":
             step |= {"until": draw(st.integers(1, 4)), "max_loops": draw(st.integers(1, 4))}
+        if undo and not draw(st.integers(0, 3)):
+            step["undo"] = {"cpus": 1, "runtime": draw(st.integers(1, 3))}
         if befores(step):
             step["rule"] = draw(st.sampled_from(["all_succeeded", "all_succeeded", *RULES]))
             if not draw(st.integers(0, 3)):
@@ -55,21 +64,28 @@ _outcomes = st.lists(st.sampled_from(["succeeded", "succeeded", "failed", "skipp
 
 
 def scenario(steps: list[dict[str, Any]], *events: dict[str, Any]) -> dict[str, Any]:
-    written = []
+    return {
+        "policy": {"order": ["fifo"], "backfill": "none", "preempt": []},
+        "fleet": {"nodes": [{"name": "n1", "cpus": 3}]},
+        "workflows": [{"name": "W", "steps": written(steps)}],
+        "events": list(events),
+    }
+
+
+def written(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the steps in the words of a scenario."""
+    found = []
     for step in steps:
         words = dict(step)
+        if "workflow" in words:
+            words["workflow"] = {"steps": written(words["workflow"]["steps"])}
         if "until" in words:
             words["until"] = f"pass >= {words['until']}"
         if "when" in words:
             name, sign, number = words["when"]
             words["when"] = f"{name}.x {sign} {number}"
-        written.append(words)
-    return {
-        "policy": {"order": ["fifo"], "backfill": "none", "preempt": []},
-        "fleet": {"nodes": [{"name": "n1", "cpus": 3}]},
-        "workflows": [{"name": "W", "steps": written}],
-        "events": list(events),
-    }
+        found.append(words)
+    return found
 
 
 def played(raw: dict[str, Any]) -> dict[str, Any]:
@@ -79,28 +95,48 @@ def played(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def compare(steps: list[dict[str, Any]], timeline: dict[str, Any]) -> None:
-    flow, expected = timeline["workflows"]["W"], come_to(steps)
-    for step in steps:
-        name = step["name"]
-        mine, wanted = flow["steps"][name], expected["steps"][name]
-        jobs = [j for n, j in timeline["jobs"].items() if n.split("[")[0].split("@")[0] == f"W.{name}"]
-        assert (name, mine["state"]) == (name, wanted["state"])
-        assert sum(len(job["attempts"]) for job in jobs) == wanted["starts"], name
-        if wanted["state"] in ("succeeded", "failed"):
-            assert mine["result"] == wanted["result"], name
-            if not step.get("rule", "").startswith("one_"):  # an early one does not know all of what it is handed
-                assert mine["input"] == wanted["input"], name
-    assert flow["state"] == expected["state"]
+    compare_run("W", steps, timeline, come_to(steps))
     assert all(job["ended"] is not None for job in timeline["jobs"].values())
 
 
-@settings(max_examples=80, deadline=None)
+def compare_run(flow: str, steps: list[dict[str, Any]], timeline: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Compare a workflow, and those inside it, with what the reference says."""
+    run = timeline["workflows"][flow]
+    for step in steps:
+        name = step["name"]
+        mine, wanted = run["steps"][name], expected["steps"][name]
+        assert (flow, name, mine["state"]) == (flow, name, wanted["state"])
+        assert len(attempts(timeline, f"{flow}.{name}")) == wanted["starts"], name
+        if wanted["state"] in ("succeeded", "failed"):
+            assert mine["result"] == wanted["result"], name
+            if not early(step):  # it does not know all of what it is handed
+                assert mine["input"] == wanted["input"], name
+        if "inner" in wanted and not early(step):
+            compare_run(f"{flow}.{name}", step["workflow"]["steps"], timeline, wanted["inner"])
+    assert run["state"] == expected["state"]
+    undone = [(attempts(timeline, f"{flow}.{step['name']}.undo"), step["name"]) for step in steps if "undo" in step]
+    assert [name for tried, name in sorted((a, n) for a, n in undone if a)] == expected["undone"]
+    assert all(len(tried) <= 1 for tried, _ in undone)
+
+
+def attempts(timeline: dict[str, Any], name: str) -> list[int]:
+    """Return when the attempts of a step began, of all its instances and passes."""
+    jobs = [job for of, job in timeline["jobs"].items() if of.split("[")[0].split("@")[0] == name]
+    return sorted(attempt["from"] for job in jobs for attempt in job["attempts"])
+
+
+def early(step: dict[str, Any]) -> bool:
+    """Return whether a step may begin before all is over that it comes after."""
+    return bool(step.get("rule", "").startswith("one_"))
+
+
+@settings(max_examples=80, deadline=None, phases=PHASES)
 @given(graphs())
 def test_a_workflow_comes_to_what_its_words_say(steps: list[dict[str, Any]]) -> None:
     compare(steps, played(scenario(steps)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, phases=PHASES)
 @given(graphs(), st.integers(0, 8), st.integers(0, 3))
 def test_a_controller_that_dies_at_every_step_changes_nothing_but_the_times(
     steps: list[dict[str, Any]], first: int, down: int
@@ -111,7 +147,7 @@ def test_a_controller_that_dies_at_every_step_changes_nothing_but_the_times(
     compare(steps, played(scenario(steps, *events)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, phases=PHASES)
 @given(graphs(), st.integers(0, 40))
 def test_a_cancelled_workflow_ends_with_all_its_parts(steps: list[dict[str, Any]], at: int) -> None:
     timeline = played(scenario(steps, {"at": at, "cancel": "W"}))
@@ -124,8 +160,8 @@ def test_a_cancelled_workflow_ends_with_all_its_parts(steps: list[dict[str, Any]
         assert {step["state"] for step in flow["steps"].values()}.isdisjoint({"pending", "running"})
 
 
-@settings(max_examples=30, deadline=None)
-@given(graphs())
+@settings(max_examples=30, deadline=None, phases=PHASES)
+@given(graphs(undo=False))  # what was taken back runs again
 def test_running_again_leaves_what_succeeded_as_it_is(steps: list[dict[str, Any]]) -> None:
     first = played(scenario(steps))["workflows"]["W"]
     again = played(scenario(steps, {"at": 500, "rerun": "W"}))

@@ -72,6 +72,14 @@ def asks() -> Any:
     return double(answer)
 
 
+def asks_otherwise() -> Any:
+    """Be the next version of `asks`."""
+    return double(double(pause("How many, at last?")))
+
+
+asks_again = flow(name="asks")(asks_otherwise)
+
+
 @task
 def fails() -> int:
     raise ValueError("for good")

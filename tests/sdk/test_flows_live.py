@@ -55,6 +55,21 @@ def test_a_person_is_asked() -> None:
     assert run.result(PATIENCE_S) == 42
 
 
+def test_a_run_finishes_on_the_definition_it_began_with(home: Path) -> None:
+    old = used.asks.submit()
+    until(old.waiting, "the old one asks")
+    new = used.asks_again.submit()
+    until(new.waiting, "the new one asks")
+    kill_controller(home)
+    clearway.sdk.connect(home)
+    assert [step["pause"] for run in (old, new) for step in run.waiting()] == ["How many?", "How many, at last?"]
+    new.resume(1)
+    old.resume(21)
+    assert (new.result(PATIENCE_S), old.result(PATIENCE_S)) == (4, 42)
+    assert (new.row["name"], old.row["name"]) == ("asks", "asks")
+    assert [len(run.row["steps"]) for run in (old, new)] == [3, 3]
+
+
 def test_a_failure_is_an_error_that_says_why() -> None:
     with pytest.raises(FlowError, match=r"workflow broken failed: step fails failed"):
         used.broken()

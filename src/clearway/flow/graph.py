@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from clearway.flow.rules import RULES
@@ -66,22 +67,25 @@ class Graph:
 
 
 def sorted_steps(steps: Sequence[StepSpec]) -> tuple[list[StepSpec], list[StepSpec]]:
-    """Return the steps so that none stands before what it waits for, and those that wait in a circle."""
-    named = {step.name: step for step in steps}
+    """Return the steps so that none stands before what it waits for, and those that wait in a circle.
+
+    Of those that may come next the one that was written first does: what is written in an order that works stays in it.
+    """
+    places = {step.name: place for place, step in enumerate(steps)}
     left = {step.name: len(step.after) for step in steps}
     followers: dict[str, list[str]] = {}
     for step in steps:
         for before in step.after:
             followers.setdefault(before, []).append(step.name)
-    ready = [step.name for step in steps if not step.after]
-    done: list[str] = []
-    for name in ready:  # it grows while it is read
-        done.append(name)
-        for follower in followers.get(name, ()):
+    ready = [places[step.name] for step in steps if not step.after]  # ascending, so a heap
+    done: list[StepSpec] = []
+    while ready:
+        done.append(steps[heappop(ready)])
+        for follower in followers.get(done[-1].name, ()):
             left[follower] -= 1
             if not left[follower]:
-                ready.append(follower)
-    return [named[name] for name in done], [step for step in steps if left[step.name]]
+                heappush(ready, places[follower])
+    return done, [step for step in steps if left[step.name]]
 
 
 def stands_before(steps: Mapping[str, StepSpec], name: str, other: str) -> bool:

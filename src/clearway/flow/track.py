@@ -138,7 +138,7 @@ class FlowTrack:
 
     def again(self, record: FlowRerun) -> None:
         """Begin the next run as a record says."""
-        undone = (name.removesuffix(UNDO) for name, undo in self.undos.items() if undo.state != StepState.PENDING)
+        undone = (name.removesuffix(UNDO) for name, undo in self.undos.items() if undo.instances)
         for name in dict.fromkeys((*record.anew, *undone)):
             for behind in (name, *self.graph.behind(name)):
                 self.steps.pop(behind, None)
@@ -346,8 +346,11 @@ class FlowTrack:
                 self.todo[tail.spec.name] = None
 
     def end(self, state: State, reason: Reason | None) -> None:
-        """Have the run be over."""
+        """Have the run be over; what is only for failures and had no turn is left out."""
         self.state, self.reason = state, reason
+        for tail in self.tails():
+            if tail.state == StepState.PENDING:
+                tail.state = StepState.SKIPPED
 
     def live(self, step: str = "") -> Iterator[Instance]:
         """Yield what is not over of it, or of one of its steps."""
