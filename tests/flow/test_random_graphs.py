@@ -34,9 +34,8 @@ def graphs(draw: st.DrawFn, depth: int = 2, most: int = 7, *, undo: bool = True)
             step["returns"] = draw(RESULTS)
         kind = draw(st.sampled_from(kinds))
         if kind == "inner":
-            for word in ("cpus", "runtime", "returns"):
-                step.pop(word, None)
-            step["workflow"] = {"steps": draw(graphs(depth - 1, 3, undo=undo))}
+            inner = {"steps": draw(graphs(depth - 1, 3, undo=undo))}
+            step = {word: step[word] for word in ("name", "after") if word in step} | {"workflow": inner}
         elif kind == "fails":
             step |= {"exit_code": 1, "max_retries": draw(st.integers(0, 1)), "retry_backoff": 1}
         elif kind == "each" or (kind == "map" and not names):
@@ -45,8 +44,7 @@ def graphs(draw: st.DrawFn, depth: int = 2, most: int = 7, *, undo: bool = True)
             step |= {"each": draw(st.sampled_from(names)), "outcomes": draw(_outcomes)}
         elif kind == "loop":
             step |= {"until": draw(st.integers(1, 4)), "max_loops": draw(st.integers(1, 4))}
-        if undo and not draw(st.integers(0, 3)):
-            step["undo"] = {"cpus": 1, "runtime": draw(st.integers(1, 3))}
+        step |= draw(_undo) if undo else {}
         if befores(step):
             step["rule"] = draw(st.sampled_from(["all_succeeded", "all_succeeded", *RULES]))
             if not draw(st.integers(0, 3)):
@@ -60,6 +58,7 @@ def graphs(draw: st.DrawFn, depth: int = 2, most: int = 7, *, undo: bool = True)
     return steps
 
 
+_undo = st.sampled_from([{}, {}, {}, *({"undo": {"cpus": 1, "runtime": runtime}} for runtime in (1, 2, 3))])
 _outcomes = st.lists(st.sampled_from(["succeeded", "succeeded", "failed", "skipped"]), max_size=3)
 
 
