@@ -199,3 +199,16 @@ def test_a_home_without_a_journal_is_named(tmp_path: Path) -> None:
     done = called("--home", tmp_path, "-p", "sjf")
     assert done.exit_code != 0
     assert "journal" in done.output
+
+
+def test_a_journal_without_a_job_that_is_over_is_named(tmp_path: Path) -> None:
+    scenario = tmp_path / "s.yaml"
+    scenario.write_text("fleet: {nodes: [{name: n, gpus: 4}]}\njobs: [{name: a, runtime: 10}]\n")
+    SqliteJournal(tmp_path / "journal.db").close()
+    done = called("--home", tmp_path, "-p", "sjf")
+    assert (done.exit_code, "no job is over yet" in done.output) == (4, True), done.output
+    journal = SqliteJournal(tmp_path / "journal.db")
+    journal.append(simulate(scenario).records)
+    journal.close()
+    assert "no job submitted since 1h is over" in called("--home", tmp_path, "-p", "sjf", "--since", "1h").output
+    assert "Nothing would change for any of 1 jobs" in called("--home", tmp_path, "-p", "sjf").output

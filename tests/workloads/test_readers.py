@@ -124,3 +124,9 @@ def test_every_workload_of_the_folder_is_recognised_by_one_format_only(data: Pat
     for file in files:
         seen = head(file)
         assert [form.name for form in FORMATS if form.matches(seen)] == [detect(file).name]
+
+
+def test_a_log_that_states_waits_says_how_long_jobs_took(data: Path) -> None:
+    first = next(open_workload(data / "swf" / "hpc2n_alea_excerpt.swf.gz").arrivals())
+    assert first.truth.took_us == (308434 + 31405) * SECOND_US
+    assert next(open_workload(data / "swf" / "lublin_256.swf.gz").arrivals()).truth.took_us is None

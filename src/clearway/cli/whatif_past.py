@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.model import values
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,18 +38,19 @@ def of_home(home: Path | None, since: str | None, warm_us: int, folder: Path) ->
     from clearway.whatif.past import write_part
 
     with past_of(home) as past:
-        last, policy = past.last(), past.world_at(None).state.policy
+        floor, last, policy = past.floor(), past.last(), past.world_at(None).state.policy
     history = History(partial(records, home))
     begin_us = history.begin_us or 0
     since_us = _moment(since, time.time_ns() // 1000)
     from_us = 0 if since_us is None else max(0, since_us - warm_us - begin_us)
-    out = folder / "past.jsonl"
+    out = folder / "journal.jsonl"
     part = write_part(history.arrivals(), history.header, out, from_us, begin_us)
     if part is None:
-        raise InputError("since", since, "a time after which jobs were submitted that are over")
+        raise NotFoundError("no job is over yet" if since is None else f"no job submitted since {since} is over")
+    first, latest = (iso(begin_us + us, "seconds") for us in (part.begin_us, part.last_us))
     read = (
-        f"the journal of this controller, records 1 to {last:,}: {part.jobs:,} jobs that are over, submitted from "
-        f"{iso(begin_us + part.begin_us, 'seconds')} to {iso(begin_us + part.last_us, 'seconds')}{_rest(history)}"
+        f"the journal of this controller, records {floor + 1:,} to {last:,}: {part.jobs:,} jobs that are over, "
+        f"submitted from {first} to {latest}{_rest(history)}"
     )
     first_us = 0 if since_us is None else max(0, since_us - begin_us - part.begin_us)
     return Source(out, read, (_name(policy), policy), first_us)
@@ -82,7 +83,7 @@ def of_file(workload: Path, since: str | None, warm_us: int, folder: Path) -> So
         raise InputError("since", since, "how long before the last submit, such as 30d: this workload has no clock")
     clock_us = trace.clock_us or 0
     since_us = max(0, (_moment(since, clock_us + last_us) or 0) - clock_us)
-    out = folder / "part.jsonl"
+    out = folder / workload.name
     part = write_part(trace.arrivals(), header_of(trace), out, max(0, since_us - warm_us), trace.clock_us)
     if part is None:
         raise InputError("since", since, "a time after which jobs were submitted")

@@ -39,6 +39,10 @@ class PastOf:
         """Return the number of the last record."""
         return self._journal.last()
 
+    def floor(self) -> int:
+        """Return the number of the last record that is gone; 0 where all are there."""
+        return self._journal.floor()
+
     def world_at(self, moment_us: int | None) -> World:
         """Return the world as it was at a moment (None: as it is by the last record)."""
         return world_at(self._journal, LATEST_US if moment_us is None else moment_us)

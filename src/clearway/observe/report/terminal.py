@@ -26,11 +26,12 @@ DIFFERENCES: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )  # fmt: skip
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
+def print_comparison(comparison: Comparison, console: Console, *, titled: bool = True) -> None:
     """Print the table of policies, that of queues, the differences, and what has to be known to judge them."""
     if not comparison.complete:
         _say(console, "PARTIAL: interrupted; the figures hold for what had finished by then", "bold yellow")
-    _say(console, f"{comparison.workload} on {comparison.fleet}", "italic")
+    if titled:
+        _say(console, f"{comparison.workload} on {comparison.fleet}", "italic")
     _policies(comparison, console)
     if len(comparison.outcomes[0].figures["queues"]) > 1:
         _queues(comparison, console)

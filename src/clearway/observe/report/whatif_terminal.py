@@ -27,7 +27,7 @@ def print_answer(answer: Answer, console: Console) -> None:
     _say(console, f"as is:   {answer.base}", "")
     _say(console, f"what if: {'; '.join(answer.changes)}", "")
     _say(console, f"\n{summary(answer)}\n", "bold")
-    print_comparison(answer.found, console)
+    print_comparison(answer.found, console, titled=False)
     for cast in casts(answer):
         _cast(cast, console)
     _say(console, "\nhow far to believe it", "italic")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clearway.observe.report.numbers import percent, plain, seconds, short, signed
+from clearway.observe.report.numbers import MINUS, percent, plain, seconds, short, signed
 from clearway.sim.results.paired import DRAWS
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SECOND_US = 1_000_000
 KINDS = (("queue", "queues"), ("user", "users"), ("tenant", "tenants"), ("size", "sizes"))
+FAR = 0.25  # of the recorded mean: a replay that is further off is said to be
 SHOWN = 5  # who wins most, and as many who lose most, of each kind
 
 
@@ -69,8 +70,10 @@ def summary(answer: Answer) -> str:
     better, worse = sum(g.better for g in groups), sum(g.worse for g in groups)
     low, high, mean = d["completion"]["low"], d["completion"]["high"], d["completion"]["mean"]
     sure = "too few jobs for an interval" if low is None else f"95 %: {signed(short(low))} to {signed(short(high))}"
-    what = "sooner" if mean < 0 else "later" if mean else "or later"
     rest = d["jobs"] - better - worse
+    if not (better or worse or mean):
+        return f"Nothing would change for any of {d['jobs']:,} jobs: all would be over when they are."
+    what = "sooner" if mean < 0 else "later"
     return (
         f"In the mean a job would be over {short(abs(mean))} {what} ({sure}). Of {d['jobs']:,} jobs {better:,} at "
         f"least a minute sooner, {worse:,} at least a minute later, {rest:,} about as before."
@@ -108,7 +111,9 @@ def _fidelity(answer: Answer) -> list[str]:
     part = d["replayed_mean"] / d["recorded_mean"] - 1 if d["recorded_mean"] else 0.0
     replayed = f"{short(d['replayed_mean'])} in the mean (median {short(d['replayed_median'])})"
     recorded = f"{short(d['recorded_mean'])} ({short(d['recorded_median'])})"
-    return [f"Replayed as things are, a job takes {replayed}; recorded was {recorded}: {signed(percent(part))}."]
+    off = signed(percent(part).replace("-", MINUS))
+    far = " That is far off: it was decided otherwise then, or on other machines, than here." if abs(part) > FAR else ""
+    return [f"Replayed as things are, a job takes {replayed}; recorded was {recorded}: {off}.{far}"]
 
 
 def _came(came: Came) -> list[str]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FIELDS = 18
 NUMBER, SUBMIT, WAIT, RUN, USED, _, _, ASKED, ASKED_TIME, _, STATUS, USER, _, _, QUEUE = range(15)
 FAILED = "0"
+DIGITS = 11  # a wait has fewer: centuries are no wait
 
 
 def _matches(head: Head) -> bool:
@@ -62,10 +63,11 @@ def _build(line: Line, *, pooled: bool) -> Arrival:
     processors = asked if asked > 0 else int(fields[USED])
     if processors <= 0:
         raise ValueError("no number of processors")
+    run_us, wait = positive_us(fields[RUN], SECOND_US, "run time"), fields[WAIT]
     truth = Truth(
-        runtimes_us=(positive_us(fields[RUN], SECOND_US, "run time"),),
-        exit_codes=(int(fields[STATUS] == FAILED),),
-    )
+        runtimes_us=(run_us,), exit_codes=(int(fields[STATUS] == FAILED),),
+        took_us=int(wait) * SECOND_US + run_us if wait.isascii() and wait.isdigit() and len(wait) < DIGITS else None,
+    )  # fmt: skip
     estimate_us = whole_us(fields[ASKED_TIME], SECOND_US)
     spec = JobSpec(
         f"job-{fields[NUMBER]}", cpu_roles(processors) if pooled else cpu_roles(1, processors),
