@@ -25,7 +25,7 @@ def holds(rule: str, ends: list[str]) -> bool:
     }[rule]
 
 
-def come_to(steps: list[dict[str, Any]], handed: Any = None) -> dict[str, Any]:  # noqa: ANN401  any JSON
+def come_to(steps: list[dict[str, Any]], handed: Any = None) -> dict[str, Any]:
     """Return state, result, input and starts of each step, the state of the run, its result and what it took back.
 
     Steps stand in order; `handed` is what the first ones have as their input.
