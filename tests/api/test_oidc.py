@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec", reason=
 rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa", reason="needs the extra oidc")
 
 from clearway.api.oidc import Issuer  # noqa: E402  behind the extra
-from clearway.api.who import Role  # noqa: E402
+from clearway.api.who import Role, Who  # noqa: E402
 from clearway.config.access_words import read_oidc  # noqa: E402
 from clearway.model.errors import ControllerError, InputError  # noqa: E402
 from tests.api.asking import Port  # noqa: E402
@@ -31,12 +32,14 @@ class Provider:
     """A real issuer on loopback with a key of its own, which it can change."""
 
     def __init__(self) -> None:
-        self.fetched, self.moved = 0, False
+        self.fetched, self.moved, self.answers = 0, False, Event()
+        self.answers.set()
         self.renew("first")
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                provider.answers.wait()
                 provider.fetched += self.path.endswith("/keys")
                 body = provider.about() if self.path.startswith("/.well-known") else provider.keys()
                 away = provider.moved and self.path == "/keys"
@@ -79,6 +82,7 @@ def provided() -> Iterator[Provider]:
     try:
         yield provider
     finally:
+        provider.answers.set()
         provider.server.shutdown()
         provider.server.server_close()
         thread.join()
@@ -102,8 +106,12 @@ def issuer(provider: Provider) -> Issuer:
     return Issuer(read_oidc("oidc", _words(provider)))
 
 
+def _who(issuer: Issuer, token: str, address: str) -> Who | None:
+    return asyncio.run(issuer.who(token, address))
+
+
 def test_claims_say_who_it_is(provider: Provider, issuer: Issuer) -> None:
-    who = issuer.who(provider.token(groups=["ml", "others"], team="vision"), "192.0.2.1")
+    who = _who(issuer, provider.token(groups=["ml", "others"], team="vision"), "192.0.2.1")
     assert who is not None
     assert (who.name, who.role, who.tenant, who.via, who.address) == (
         "ada",
@@ -112,17 +120,17 @@ def test_claims_say_who_it_is(provider: Provider, issuer: Issuer) -> None:
         "oidc",
         "192.0.2.1",
     )
-    highest = issuer.who(provider.token(groups=["ml", "heads"]), "")
+    highest = _who(issuer, provider.token(groups=["ml", "heads"]), "")
     assert highest is not None
     assert highest.role is Role.admin
-    assert issuer.who(provider.token(groups="ml"), "") is not None, "a text counts as a list of one"
+    assert _who(issuer, provider.token(groups="ml"), "") is not None, "a text counts as a list of one"
     assert provider.fetched == 1, "keys are kept"
 
 
 def test_a_token_that_is_not_good_opens_nothing(provider: Provider, issuer: Issuer) -> None:
     now, stranger = int(time.time()), rsa.generate_private_key(65537, 2048)
     good: dict[str, Any] = {"groups": ["ml"]}
-    assert issuer.who(provider.token(**good), "") is not None
+    assert _who(issuer, provider.token(**good), "") is not None
     for bad in (
         provider.token(**good, exp=now - LATER_S),
         provider.token(**good, nbf=now + LATER_S),
@@ -141,33 +149,63 @@ def test_a_token_that_is_not_good_opens_nothing(provider: Provider, issuer: Issu
         provider.token(groups=7),
         provider.token(groups={"ml": 1}),
     ):
-        assert issuer.who(bad, "") is None, bad
+        assert _who(issuer, bad, "") is None, bad
 
 
-def test_a_new_key_is_fetched_but_not_for_every_unknown_one(
-    provider: Provider, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert issuer.who(provider.token(groups=["ml"]), "")
+def test_a_new_key_is_fetched_but_not_for_every_unknown_one(provider: Provider, issuer: Issuer) -> None:
+    assert _who(issuer, provider.token(groups=["ml"]), "")
     provider.renew("second")
     token = provider.token(groups=["ml"])
-    assert issuer.who(token, "") is None
+    assert _who(issuer, token, "") is None
     assert provider.fetched == 1
-    monkeypatch.setattr("clearway.api.oidc.RENEW_S", 0.0)
-    assert issuer.who(token, "")
+    issuer.renew()
+    assert _who(issuer, token, "")
     assert provider.fetched == 2
 
 
 def test_keys_are_not_fetched_from_where_a_redirect_leads(provider: Provider, issuer: Issuer) -> None:
     provider.moved = True
     with pytest.raises(ControllerError, match="302"):
-        issuer.who(provider.token(groups=["ml"]), "")
+        _who(issuer, provider.token(groups=["ml"]), "")
 
 
 def test_an_issuer_that_cannot_be_reached_is_told(provider: Provider) -> None:
     words = _words(provider)
     gone = Issuer(read_oidc("oidc", {**words, "issuer": "http://127.0.0.1:9"}))
     with pytest.raises(ControllerError, match="cannot be had"):
-        gone.who(provider.token(groups=["ml"]), "")
+        _who(gone, provider.token(groups=["ml"]), "")
+
+
+def test_a_slow_issuer_holds_nobody_whose_key_is_known(
+    provider: Provider, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clearway.api.oidc.MOST_WAITING", 3)
+    known = provider.token(groups=["ml"])
+    assert _who(issuer, known, "")
+    provider.renew("second")
+    unknown = provider.token(groups=["ml"])
+    provider.answers.clear()
+    issuer.renew()
+
+    async def ask() -> None:
+        waiting = [asyncio.ensure_future(issuer.who(unknown, "")) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert await issuer.who(known, ""), "the keys that are there are good meanwhile"
+        with pytest.raises(ControllerError, match="3 requests wait"):
+            await issuer.who(unknown, "")
+        monkeypatch.setattr("clearway.api.oidc.WAIT_S", 0.01)
+        provider.answers.set()
+        assert all(await asyncio.gather(*waiting)), "one fetch for all"
+
+    asyncio.run(ask())
+    assert provider.fetched == 2
+
+
+def test_nobody_waits_for_long(provider: Provider, issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clearway.api.oidc.WAIT_S", 0.01)
+    provider.answers.clear()
+    with pytest.raises(ControllerError, match="has not answered"):
+        _who(issuer, provider.token(groups=["ml"]), "")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_nothing_but_the_page_itself_may_be_loaded_by_it() -> None:
     policy = dict(part.split(" ", 1) for part in HEADERS["Content-Security-Policy"].split("; "))
     assert policy["default-src"] == "'none'"
     assert set(policy.values()) <= {"'none'", "'self'"}
-    assert policy["frame-ancestors"] == policy["form-action"] == policy["base-uri"] == "'none'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert HEADERS["X-Content-Type-Options"] == "nosniff"
 
 

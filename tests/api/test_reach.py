@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import resource
+import socket
 import ssl
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +14,7 @@ import pytest
 from clearway.config.home import read_running
 from clearway.config.settings import load_settings
 from clearway.model.errors import InputError
-from tests.api.asking import Port
+from tests.api.asking import PATIENCE_S, Port
 from tests.api.live import live
 from tests.certificate import make_certificate
 
@@ -62,6 +65,25 @@ def test_with_tls_the_port_speaks_it_and_the_socket_does_not(tmp_path: Path) -> 
         assert connection.getresponse().read() == b'{"status":"up"}'
         connection.close()
         assert client.link()["url"].startswith(f"{running.listen}/enter?code=")
+        host, _, number = running.listen.removeprefix("https://").rpartition(":")
+        _see_that_slow_handshakes_hold_nobody(known, host, int(number), _room(running.pid))
+
+
+def _room(pid: int) -> int:
+    """Leave a controller few descriptors, and return how many."""
+    many = 400
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (many, many))
+    return many
+
+
+def _see_that_slow_handshakes_hold_nobody(known: ssl.SSLContext, host: str, port: int, room: int) -> None:
+    with contextlib.ExitStack() as held:
+        for _ in range(room):  # as many as the process has descriptors, and none says a word
+            held.callback(socket.create_connection((host, port), PATIENCE_S).close)
+        connection = http.client.HTTPSConnection(host, port, context=known, timeout=PATIENCE_S)
+        connection.request("GET", "/api/v1/health")
+        assert connection.getresponse().status == 200
+        connection.close()
 
 
 @pytest.mark.slow

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from clearway.config.home import read_running
 from clearway.model.errors import InputError
+from clearway.sdk.client import Client
 from tests.api.live import live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-    from clearway.sdk.client import Client
 
 SETTINGS = """
 queues: [{name: eyes, defaults: {priority: 4}}, {name: ears}]
 tenants:
   - {name: vision, users: [ada], queues: [eyes], defaults: {priority: 2, max_retries: 1}}
-  - {name: speech, users: [cy], queues: [ears]}
+  - {name: speech, users: [cy], queues: [ears], max_priority: 3}
 """
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    home: Path = tmp_path_factory.mktemp("tenants")
+    home = tmp_path_factory.mktemp("tenants")
     (home / "clearway.yaml").write_text(SETTINGS)
-    with live(home, devices=1) as found:
+    with live(home, devices=1, listen="127.0.0.1:0") as found:
         yield found
 
 
@@ -67,6 +67,37 @@ def test_steps_schedules_and_trials_are_looked_at_too(client: Client) -> None:
         client.set_schedule({"name": "s", "cron": "0 0 * * *", "timezone": "UTC", "job": bad})
     with pytest.raises(InputError, match="'vision'"):
         client.run_search({"name": "x", "trials": 1, "space": {"x": [1]}, "sampler": "grid", "job": bad})
+
+
+def test_a_submitters_priority_has_a_bound(client: Client, tmp_path: Path) -> None:
+    home = client.status()["controller"]["home"]
+    running = read_running(Path(home))
+    assert running is not None
+
+    def as_(user: str, role: str) -> Client:
+        file = tmp_path / user
+        file.write_text(client.make_token({"user": user, "role": role})["token"])
+        return Client.at(running.listen, file)
+
+    cy, ada, oscar = as_("cy", "submitter"), as_("ada", "submitter"), as_("oscar", "operator")
+    with pytest.raises(InputError, match="priority.*at most 3 for a submitter here"):
+        cy.submit([job(priority=4)])
+    with pytest.raises(InputError, match="at most 2 "):
+        ada.submit([job(priority=3)])
+    with pytest.raises(InputError, match="at most 3"):
+        cy.run_flow({"name": "w", "steps": [{"name": "s", "run": "true", "priority": 4}]})
+    with pytest.raises(InputError, match="at most 3"):
+        cy.set_schedule({"name": "s", "cron": "0 0 * * *", "timezone": "UTC", "job": {"run": "true", "priority": 9}})
+    (high,) = ada.submit([job(queue="eyes", priority=4, gpus=1, name="high")])
+    with pytest.raises(InputError, match="at most 2 "):
+        ada.set(f"id:{high['id']}", {"queue": "default"})
+    (mine,) = cy.submit([job(priority=3, gpus=2, name="mine")])
+    with pytest.raises(InputError, match="at most 3"):
+        cy.set(f"id:{mine['id']}", {"priority": 4})
+    assert oscar.set(f"id:{mine['id']}", {"priority": 50})["priority"] == 50
+    assert cy.set(f"id:{mine['id']}", {"priority": 20})["priority"] == 20, "less is always given"
+    for one in (high, mine):
+        client.cancel(f"id:{one['id']}")
 
 
 def test_tenants_hold_anew_when_the_settings_are_read_anew(client: Client) -> None:

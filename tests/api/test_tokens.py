@@ -254,6 +254,8 @@ class Browser:
         self.port, self.link = port, client.link()
         self.path = self.link["url"].removeprefix(port.url)
         self.entered = port.ask("GET", self.path)
+        if b"<form" in self.entered.body:
+            self.entered = port.ask("POST", self.path, Origin=port.url)
         self.cookie = self.entered.headers.get("set-cookie", "").partition(";")[0]
 
     def ask(self, method: str, path: str, **more: Any) -> Any:
@@ -297,6 +299,34 @@ def test_a_link_hands_on_no_more_than_its_maker_may(client: Client, port: Port, 
     browser = Browser(viewer, port)
     assert browser.ask("GET", "/api/v1/session").body["role"] == "viewer"
     assert browser.ask("GET", "/api/v1/tokens").status == 403
+
+
+def test_a_link_that_is_not_the_owners_asks_the_person_first(client: Client, port: Port, tmp_path: Path) -> None:
+    eve = _as(client, port, tmp_path, user="eve<b>", role="viewer")
+    path = eve.link()["url"].removeprefix(port.url)
+    for _ in range(2):  # who looks at links before people do does not use them up
+        asked = port.ask("GET", path)
+        assert (asked.status, asked.headers.get("set-cookie")) == (200, None)
+        assert b"<strong>eve&lt;b&gt;</strong>, with the role viewer" in asked.body
+    for origin in ({}, {"Origin": "null"}, {"Origin": "https://evil.example"}):
+        led = port.ask("POST", path, **origin)
+        assert (led.status, led.headers.get("set-cookie")) == (403, None), "another page has the browser come in"
+    assert "set-cookie" in port.ask("POST", path, Origin=port.url).headers
+    assert port.ask("POST", path, Origin=port.url).status == 401
+    assert port.ask("GET", path).status == 401
+
+
+@pytest.mark.parametrize("path", ["/", "/enter?code=guessed", "/static/index.html", "/nothing"])
+def test_a_browser_that_is_not_in_is_told_what_to_do(port: Port, path: str) -> None:
+    told = port.ask("GET", path, Accept="text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")
+    assert (told.status, told.headers["content-type"]) == (401, "text/html; charset=utf-8")
+    assert b"clearway dashboard" in told.body
+    assert told.headers["cache-control"] == "no-store"
+
+
+def test_a_program_that_is_not_in_gets_a_problem(port: Port) -> None:
+    for path, kind in (("/api/v1/jobs", "text/html"), ("/", "*/*"), ("/metrics", "text/plain")):
+        assert port.ask("GET", path, Accept=kind).body["title"] == "not allowed", path
 
 
 def test_a_session_ends_when_its_token_is_revoked(client: Client, port: Port, tmp_path: Path) -> None:

@@ -56,6 +56,15 @@ def test_a_key_with_other_content_is_a_conflict() -> None:
     assert isinstance(refused(bench, job("fine"), job(gpus=2, idempotency_key="k")), ConflictError)
 
 
+def test_a_key_is_its_users_own() -> None:
+    bench = Bench(node())
+    (ada,) = bench.submit(job("train", user="ada", idempotency_key="k"))
+    (eve,) = bench.submit(job("other", user="eve", idempotency_key="k"))
+    assert ada != eve, "no conflict, and nothing of hers"
+    assert bench.submit(job("train", user="ada", idempotency_key="k")) == (ada,)
+    assert bench.submit(job("x", user="ada", idempotency_key="l"), job("y", user="eve", idempotency_key="l")) == (3, 4)
+
+
 def test_a_key_counts_within_its_batch_too() -> None:
     bench = Bench(node())
     assert bench.submit(job(idempotency_key="k"), job(idempotency_key="k"), job("c")) == (1, 1, 2)

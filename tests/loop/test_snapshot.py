@@ -221,6 +221,19 @@ def test_a_key_is_known_for_its_time_and_not_longer() -> None:
         bench.submit(job("c", after=("a",)))
 
 
+def test_a_key_stays_its_users_own_through_a_snapshot() -> None:
+    bench = Bench(node())
+    ended, waits = bench.submit(job("a", user="ada", idempotency_key="k"), job("a", user="eve", idempotency_key="k"))
+    bench.end(ended)
+    bench.world = through_bytes(bench.world)
+    assert bench.submit(job("a", user="ada", idempotency_key="k")) == (ended,)
+    assert bench.submit(job("a", user="eve", idempotency_key="k")) == (waits,)
+    bench.now_us += NAMES_KEPT_US + SECOND_US
+    (other,) = bench.submit(job("b"))
+    bench.end(other)
+    assert bench.world.state.keys.keys() == {("eve", "k")}, "hers is forgotten, the other's is not"
+
+
 def test_a_newer_job_keeps_the_name() -> None:
     bench = Bench(node())
     (old,) = bench.submit(job("a"))

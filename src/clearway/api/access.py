@@ -28,6 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from clearway.api.events import TRANSPORT
 from clearway.api.limits import MOST_OPEN, most_at_ports
 from clearway.api.problems import HttpFault, problem, problem_of
+from clearway.api.refusal import refusal
 from clearway.api.roles import OPEN
 from clearway.api.scarce import SAY_AGAIN_S
 from clearway.api.who import NOTES, WHO, Role, Who
@@ -36,13 +37,14 @@ from clearway.model.errors import ClearwayError, ControllerError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from clearway.api.doors import Doors
 
 LOG = logging.getLogger(__name__)
 OWNER = "owner"
+OWNERS = ("socket", "token file")
+"""The ways in that are the owner's alone."""
 HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 COOKIE = "clearway"
 CSRF = b"x-csrf-token"
@@ -117,8 +119,7 @@ class Access:
         try:
             who = await self._known(exact)
         except HttpFault as fault:
-            refusal: Response = problem(fault.status, fault.title, fault.detail, fault.headers)
-            await refusal(scope, receive, send)
+            await refusal(exact, fault)(scope, receive, send)
             return
         except ClearwayError as error:
             await problem_of(error)(scope, receive, send)
@@ -152,7 +153,7 @@ class Access:
         """Return who asks; None where that does not matter. Raises HttpFault for who may not come in."""
         headers = dict(scope["headers"])
         if scope.get("state", {}).get(OWNER) is True:
-            return self._doors.owner("socket", "")
+            return self._doors.owner(OWNERS[0], "")
         doors, address = self._doors, self._doors.address(scope, headers)
         if doors.only_loopback and _without_port(headers.get(b"host", b"").decode("latin-1")) not in HOSTS:
             raise HttpFault(421, "not allowed", "the Host header must be a loopback address")
@@ -174,7 +175,7 @@ class Access:
             return None
         owner = self._doors.token.encode()
         if hmac.compare_digest(shown, owner) and owner:  # in constant time, also for an empty one
-            return self._doors.owner("token file", address)
+            return self._doors.owner(OWNERS[1], address)
         return await self._doors.by_token(shown.decode("latin-1"), address)
 
     def _by_session(self, scope: Scope, headers: dict[bytes, bytes], address: str) -> Who | None:
@@ -182,9 +183,7 @@ class Access:
         if session is None:
             return None
         if scope["method"] not in READS:
-            origin = headers.get(b"origin", b"").decode("latin-1")
-            host = headers.get(b"host", b"").decode("latin-1")
-            if not origin or origin not in {f"{self._doors.scheme(scope, headers)}://{host}", self._doors.origin}:
+            if not self._doors.is_own_page(scope, headers):
                 raise HttpFault(403, "forbidden", "a change comes from the page itself: the Origin is another one")
             if not hmac.compare_digest(headers.get(CSRF, b""), session.csrf.encode()):
                 raise HttpFault(403, "forbidden", "a change of a session shows X-CSRF-Token, which /session tells")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from clearway.api.desk import Desk
     from clearway.control import QueueRow
-    from clearway.model.ids import JobId
+    from clearway.model.asks import Change
     from clearway.model.job import JobSpec
 
 _DEEPEST = 100  # of queues; more levels than that are a circle
@@ -41,6 +41,7 @@ def admit(desk: Desk, job: JobSpec) -> None:
     tenants.check_tenant(desk.in_force.tenants, job)
     _check_engine(desk, job)
     _check_queue(desk, job.user, job.queue, f"job {job.name}")
+    _check_priority(desk, job.user, job.queue, job.priority, f"job {job.name}")
 
 
 def _check_own_tenant(desk: Desk, job: JobSpec) -> None:
@@ -64,10 +65,27 @@ def _check_engine(desk: Desk, job: JobSpec) -> None:
         raise InputError("user", job.user, "a user with a uid in the setting `uids`: nobody is run as root", place)
 
 
-def admit_move(desk: Desk, job: JobId, queue: str) -> None:
-    """Raise InputError for a job that may not go to a queue. NotFoundError: there is no such job."""
-    row = desk.row(job)
-    _check_queue(desk, row.user, queue, f"job {row.name}")
+def admit_change(desk: Desk, asked: Change) -> None:
+    """Raise InputError for a job that may not have other words. NotFoundError: there is no such job."""
+    row, words = desk.row(asked.job), asked.words
+    queue = asked.queue if "queue" in words else row.queue
+    priority = asked.priority if "priority" in words else row.priority
+    if "queue" in words:
+        _check_queue(desk, row.user, queue, f"job {row.name}")
+    if priority > row.priority or queue != row.queue:
+        _check_priority(desk, row.user, queue, priority, f"job {row.name}")
+
+
+def _check_priority(desk: Desk, user: str, queue: str, priority: int, place: str) -> None:
+    """Raise InputError where a submitter asks for more than is his to give: he would go before everybody."""
+    if desk.who.role >= Role.operator:
+        return
+    tenant = tenants.tenant_of(desk.in_force.tenants, user)
+    most = desk.settings.max_priority if tenant is None or tenant.max_priority is None else tenant.max_priority
+    given = defaults_for(desk, queue, user).get("priority", most)
+    most = max(most, given if isinstance(given, int) else most)
+    if priority > most:
+        raise InputError("priority", priority, f"at most {most} for a submitter here; an operator may give more", place)
 
 
 def _check_queue(desk: Desk, user: str, queue: str, place: str) -> None:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.problems import HttpFault
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
     from starlette.requests import Request
 
 BODY_S = 120.0
 """Whoever needs longer for a body is told so: a connection that sends a byte now and then holds nothing for ever."""
+
+
+PIECE_S = 30.0
+"""So long a body that is written as it comes may stand still: how long all of it takes depends on its size."""
+WRITE_BYTES = 2**20
+LEFT_BYTES = 64 * 2**20
+"""What is sent leaves so much of the disk free, of a small one the twentieth part: the journal needs it."""
 
 
 async def read_json(request: Request) -> Any:  # noqa: ANN401  whatever was sent
@@ -85,6 +96,53 @@ async def read_bytes(request: Request, limit: int) -> bytes:
             408, "too slow", f"the body did not come within {BODY_S:g} s", {"Connection": "close"}
         ) from None
     return bytes(found)
+
+
+async def received(request: Request, file: BinaryIO, limit: int) -> None:
+    """Write a body to a file as it comes, and have it on the disk.
+
+    Raises HttpFault 413 for more than `limit` bytes, 408 where none come for a while; StoreError where the disk would
+    be left too full for the controller to go on.
+    """
+    said = request.headers.get("content-length", "")
+    if said.isascii() and said.isdigit():
+        if int(said) > limit:
+            raise _too_large(limit)
+        check_room(file.fileno(), int(said))
+    pieces, held, size = aiter(request.stream()), bytearray(), 0
+    while (piece := await _next(pieces)) is not None:
+        held += piece
+        size += len(piece)
+        if size > limit:
+            raise _too_large(limit)
+        if len(held) >= WRITE_BYTES:
+            check_room(file.fileno(), len(held))
+            await run_in_threadpool(file.write, bytes(held))
+            held.clear()
+    await run_in_threadpool(_finish, file, bytes(held))
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
+    """Return the next piece of a body, None at its end."""
+    try:
+        async with asyncio.timeout(PIECE_S):
+            return await anext(pieces, None)
+    except TimeoutError:
+        raise HttpFault(408, "too slow", f"nothing came for {PIECE_S:g} s", {"Connection": "close"}) from None
+
+
+def _finish(file: BinaryIO, rest: bytes) -> None:
+    file.write(rest)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def check_room(place: int | Path, size: int) -> None:
+    """Raise StoreError where so many more bytes would leave the disk of a file or folder without some room."""
+    disk = os.statvfs(place)
+    left = min(LEFT_BYTES, disk.f_blocks * disk.f_frsize // 20)
+    if disk.f_bavail * disk.f_frsize - size < left:
+        raise StoreError(f"the disk would be left with less than {left >> 20} MiB, which the journal needs")
 
 
 def _too_large(limit: int) -> HttpFault:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import Request, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse
 
+from clearway.api.body import received
 from clearway.api.desk import TheDesk, answer
 from clearway.api.roles import guarded
 from clearway.model.errors import ConflictError, InputError, NotFoundError, StoreError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("clearway.calls")
 FOLDER = "values"
 _NAME = re.compile("[0-9a-f]{32}")
-_PIECE = 2**20
 
 router = guarded()
 
@@ -46,16 +45,13 @@ def fetch(desk: TheDesk, name: str) -> Response:
 
 @router.put("/calls/files/{name}")
 async def keep(desk: TheDesk, name: str, request: Request) -> Response:
-    """Keep a value. It is written as it comes, whatever its size, and never written over."""
+    """Keep a value. It is written as it comes, up to the setting `value_limit`, and never written over."""
     path = value_path(desk, name)
     fresh = path.with_suffix(f".{os.urandom(4).hex()}")
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        with open(fresh, "xb", opener=_private) as file:  # noqa: ASYNC230  pieces of a local file take microseconds
-            async for piece in request.stream():
-                file.write(piece)
-            file.flush()
-            await run_in_threadpool(os.fsync, file.fileno())
+        with open(fresh, "xb", opener=_private) as file:  # noqa: ASYNC230  an empty file
+            await received(request, file, desk.settings.value_limit)
         os.link(fresh, path)
     except FileExistsError:
         raise ConflictError(f"there is a value {name} already") from None

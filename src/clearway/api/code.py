@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from fastapi import Depends, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from clearway.api.body import read_bytes
+from clearway.api.body import check_room, read_bytes
 from clearway.api.desk import TheDesk, answer
 from clearway.api.roles import guarded
 from clearway.compose.stores import engine_home
@@ -79,6 +79,7 @@ def _keep(path: Path, digest: str, content: bytes) -> None:
     fresh = path.with_suffix(f".{os.getpid()}-{os.urandom(4).hex()}")
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
+        check_room(path.parent, len(content))
         with open(fresh, "xb", opener=_private) as file:
             file.write(content)
             file.flush()

@@ -7,8 +7,6 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from starlette.concurrency import run_in_threadpool
-
 from clearway.api.limits import Limits
 from clearway.api.moments import iso
 from clearway.api.sessions import Sessions
@@ -79,7 +77,7 @@ class Doors:
             return token.who(address)
         if self._issuer is None or secret.count(".") != _DOTS:
             return None
-        return await run_in_threadpool(self._issuer.who, secret, address)
+        return await self._issuer.who(secret, address)
 
     def session(self, cookie: str) -> Session | None:
         """Return the session of a cookie."""
@@ -99,6 +97,12 @@ class Doors:
         """Return http or https, as the browser sees it."""
         said = headers.get(b"x-forwarded-proto", b"").decode("latin-1") if self._proxies else ""
         return said if said in ("http", "https") else str(scope.get("scheme", self._scheme))
+
+    def is_own_page(self, scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a browser says that a request comes from a page of this very controller."""
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        host = headers.get(b"host", b"").decode("latin-1")
+        return bool(origin) and origin in {f"{self.scheme(scope, headers)}://{host}", self.origin}
 
     def write(self, who: Who, scope: Scope, status: int, notes: Mapping[str, Any]) -> None:
         """Write down a change, done or refused."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from html import escape
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from clearway.api.access import COOKIE
+from clearway.api.access import COOKIE, OWNERS
 from clearway.api.body import read_json
 from clearway.api.description import describe
 from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso, iso_or_none
 from clearway.api.problems import HttpFault
+from clearway.api.refusal import html, refusal
 from clearway.api.roles import API, NEEDED, guarded
 from clearway.api.sessions import LINK_US, SESSION_US
 from clearway.api.tokens import Token, role_of
@@ -24,6 +27,7 @@ from clearway.model.values import SECOND_US
 from clearway.model.words import Word, read_words
 
 if TYPE_CHECKING:
+    from clearway.api.desk import Desk
     from clearway.api.doors import Doors
 
 router = guarded()
@@ -38,6 +42,11 @@ TOKEN_WORDS = {
     "expires": Word(v.duration, "duration", "how long it is good"),
     "scopes": Word(v.names, "names", "only these nouns of the API: jobs, metrics, .."),
 }
+TheCode = Annotated[str, Query(max_length=100)]
+_USED = HttpFault(401, "not allowed", "This link was used, or is too old.", {"WWW-Authenticate": "Bearer"})
+_ASKS = """<p>This link lets you in as <strong>{name}</strong>, with the role {role}. It was made by {made}.</p>
+<p>Only go on if you asked for it yourself: what you do then is done in that name.</p>
+<form method="post" action="/enter?code={code}"><button>Come in as {name}</button></form>"""
 _ENTERED = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Clearway</title></head>
 <body><p><a href="/">Clearway</a></p></body></html>
@@ -108,13 +117,35 @@ async def make_link(desk: TheDesk, doors: TheDoors) -> Response:
 
 
 @page.get("/enter")
-async def enter(
-    request: Request, desk: TheDesk, doors: TheDoors, code: Annotated[str, Query(max_length=100)] = ""
-) -> Response:
-    """Begin a session for the code of a link, which is good once."""
+async def enter(request: Request, desk: TheDesk, doors: TheDoors, code: TheCode = "") -> Response:
+    """Begin a session for the code of a link, which is good once: at once by a link of the owner's.
+
+    Anybody else's link asks first, and is used when the person says so: else who is led to a stranger's link would
+    work as that stranger without knowing, and what looks at links before people do would use them up.
+    """
+    who = doors.sessions.behind(code, desk.controller.now_us())
+    if who is None:
+        return refusal(request.scope, _USED)
+    if who.via in OWNERS:
+        return _entered(request, desk, doors, code)
+    text = _ASKS.format(name=escape(who.name), role=who.role.name, made=escape(who.via), code=quote(code))
+    return html("Come in?", text)
+
+
+@page.post("/enter")
+async def come_in(request: Request, desk: TheDesk, doors: TheDoors, code: TheCode = "") -> Response:
+    """Begin a session for the code of a link, as the page that `GET /enter` showed asks for."""
+    if doors.sessions.behind(code, desk.controller.now_us()) is None:
+        return refusal(request.scope, _USED)
+    if not doors.is_own_page(request.scope, dict(request.scope["headers"])):
+        raise HttpFault(403, "forbidden", "one comes in from the page itself: the Origin is another one")
+    return _entered(request, desk, doors, code)
+
+
+def _entered(request: Request, desk: Desk, doors: Doors, code: str) -> Response:
     secret = doors.sessions.enter(code, desk.controller.now_us())
-    if secret is None:
-        raise HttpFault(401, "not allowed", "this link was used or is too old; a new one: clearway dashboard")
+    if secret is None:  # somebody else has used it in this very moment
+        return refusal(request.scope, _USED)
     told = Response(_ENTERED, media_type="text/html", headers={"Cache-Control": "no-store"})
     secure = doors.scheme(request.scope, dict(request.scope["headers"])) == "https"
     age = SESSION_US // SECOND_US

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
 
 API = "/api/v1"
-OPEN = ("GET /api/v1/health", "GET /enter")
+OPEN = ("GET /api/v1/health", "GET /enter", "POST /enter")
 """What answers without knowing who asks. `enter` wants the code of a link."""
 
 _NEEDED: dict[Role, str] = {

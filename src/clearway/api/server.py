@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from clearway.api.access import OwnerProtocol
+from clearway.api.gate import Gate, Handshakes
 from clearway.config.home import fits_socket
 from clearway.model.errors import ControllerError, InputError
 
@@ -30,10 +31,10 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with `no-referrer` a form of the page would say no Origin either
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -45,7 +46,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, app: ASGIApp, on_ready: Callable[[], None], tls: ssl.SSLContext | None = None) -> None:
         """Serve `app`; `on_ready` is called once, when the sockets are open. `tls` is for all but the first one."""
-        self._on_ready, self._tls = on_ready, tls
+        self._on_ready, self._tls, self._handshakes = on_ready, tls, Handshakes()
         super().__init__(
             uvicorn.Config(
                 app,
@@ -75,12 +76,13 @@ class Server(uvicorn.Server):
     async def open(self, listener: socket.socket) -> None:
         """Take connections at a port, too."""
         config, state = self.config, self.server_state
-        opened = await asyncio.get_running_loop().create_server(
-            lambda: OwnerProtocol(config=config, server_state=state, app_state=self.lifespan.state),
-            sock=listener,
-            ssl=self._tls,
-            backlog=config.backlog,
-        )
+
+        def spoken() -> OwnerProtocol:
+            return OwnerProtocol(config=config, server_state=state, app_state=self.lifespan.state)
+
+        tls, handshakes = self._tls, self._handshakes
+        made = spoken if tls is None else lambda: Gate(tls, handshakes, spoken)
+        opened = await asyncio.get_running_loop().create_server(made, sock=listener, backlog=config.backlog)
         self.servers.append(opened)
 
     @contextlib.contextmanager

@@ -57,6 +57,11 @@ class Sessions:
             self._links = _with(self._links, digest_of(code), Link(who, _end(who, now_us + LINK_US)), now_us)
         return code
 
+    def behind(self, code: str, now_us: int) -> Who | None:
+        """Return as whom a link lets in, without using it; None where it lets nobody in."""
+        link = self._links.get(digest_of(code))
+        return link.who if link is not None and now_us < link.until_us else None
+
     def enter(self, code: str, now_us: int) -> str | None:
         """Return the secret of a new session for the code of a link; None: it was used, is too old, or is none.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from clearway.api.admission import admit_move
+from clearway.api.admission import admit_change
 from clearway.api.body import read_json
 from clearway.api.desk import MyJob, TheDesk, answer
 from clearway.api.roles import guarded
@@ -50,6 +50,5 @@ async def requeue(desk: TheDesk, job: MyJob, hold: bool = False) -> Response:  #
 async def change(desk: TheDesk, job: MyJob, request: Request) -> Response:
     """Give a job another priority, queue or time limit: the body is a map of these words."""
     asked = read_change(job, await read_json(request), desk.login)
-    if "queue" in asked.words:
-        await run_in_threadpool(admit_move, desk, job, asked.queue)
+    await run_in_threadpool(admit_change, desk, asked)
     return await _done(desk, job, asked)

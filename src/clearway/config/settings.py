@@ -52,7 +52,9 @@ class Settings(msgspec.Struct, frozen=True):
     synchronous: str = "full"
     kept_finished: int = 10_000
     body_limit: int = 32 * MEBI
+    value_limit: int = 16 * 1024 * MEBI
     most_calls: int = 1_000_000
+    max_priority: int = 0
     log_size: int = 10 * MEBI
     output_size: int = 1024 * MEBI
     store: str = "sqlite"
@@ -229,6 +231,15 @@ SETTINGS: dict[str, Setting] = {
     ),
     "body_limit": Setting(
         _body_limit, "size", "32MiB", "largest body of a request: bounds the memory that one request can take"
+    ),
+    "value_limit": Setting(
+        _body_limit, "size", "16GiB", "largest value of a call that is too large for a row: bounds the disk it can take"
+    ),
+    "max_priority": Setting(
+        v.priority,
+        "whole number",
+        "0",
+        "highest priority that a submitter may ask for; a tenant may have its own, queues may give more by default",
     ),
     "most_calls": Setting(
         _most_calls,

@@ -30,12 +30,14 @@ class Tenant(msgspec.Struct, frozen=True):
     users: tuple[str, ...] = ()
     queues: tuple[str, ...] = ()
     defaults: bytes = b"{}"
+    max_priority: int | None = None
 
 
 TENANT_WORDS: dict[str, Word] = {
     "name": Word(v.name, "text", "name of the tenant"),
     "users": Word(v.names, "names", "who belongs to it"),
     "queues": Word(v.names, "names", "queues that are its own, with all below them"),
+    "max_priority": Word(v.priority, "number", "highest priority that its submitters may ask for [the setting's]"),
     "defaults": Word(QUEUE_WORDS["defaults"].read, "nested", "job words for jobs of its users that do not say"),
 }
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from clearway.loop import bookings, flows, schedules, searches, verbs
 from clearway.loop.endings import cancel, finish
+from clearway.loop.past import key_of
 from clearway.loop.retries import for_good
 from clearway.loop.verbs import find
 from clearway.model import asks
@@ -20,6 +21,7 @@ from clearway.policies.registry import rules_for
 
 if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
+    from clearway.loop.past import Keys
     from clearway.loop.world import World
     from clearway.model.asks import Ask
     from clearway.model.job import JobSpec
@@ -187,7 +189,7 @@ def _number(world: World, specs: tuple[JobSpec, ...]) -> tuple[tuple[JobId, ...]
     """Return the number of each job of a batch, and those that are new."""
     ids: list[JobId] = []
     new: dict[JobId, JobSpec] = {}
-    keys: dict[str, tuple[JobId, JobSpec]] = {}
+    keys: Keys = {}
     following = _next(world)
     for spec in specs:
         _check(world, spec)
@@ -195,8 +197,8 @@ def _number(world: World, specs: tuple[JobSpec, ...]) -> tuple[tuple[JobId, ...]
         if job is None:
             job, following = following, JobId(following + 1 + (0 if spec.array is None else spec.array.size))
             new[job] = spec
-            if spec.idempotency_key:
-                keys[spec.idempotency_key] = (job, spec)
+            if key := key_of(spec):
+                keys[key] = (job, spec)
         ids.append(job)
     return tuple(ids), new
 
@@ -222,11 +224,12 @@ def _check(world: World, spec: JobSpec) -> None:
             raise InputError("uses", name, "a shared limit that exists", f"job {spec.name}")
 
 
-def _known(spec: JobSpec, keys: dict[str, tuple[JobId, JobSpec]]) -> JobId | None:
+def _known(spec: JobSpec, keys: Keys) -> JobId | None:
     """Return the earlier job with a job's idempotency key, None if there is none."""
-    if spec.idempotency_key not in keys:
+    key = key_of(spec)
+    if key is None or key not in keys:
         return None
-    job, earlier = keys[spec.idempotency_key]
+    job, earlier = keys[key]
     if replace(earlier, traceparent="") != replace(spec, traceparent=""):  # who tries again does so in another span
         raise ConflictError(f"idempotency_key {spec.idempotency_key!r} belongs to job {job} with other content")
     return job

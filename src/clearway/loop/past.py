@@ -67,13 +67,25 @@ class Past:
         return self.get(job) is not None
 
 
+Key = tuple[str, str]
+"""An idempotency key is its user's own: who submits does not get, or learn of, what another one entered by chance or
+intent under the same key.
+"""
+Keys = dict[Key, tuple["JobId", "JobSpec"]]
+
+
+def key_of(spec: JobSpec) -> Key | None:
+    """Return user and idempotency key of a job, None where it has no key."""
+    return (spec.user, spec.idempotency_key) if spec.idempotency_key else None
+
+
 class Named(NamedTuple):
     """A job that is over, and what it can still be found by."""
 
     ended_us: int
     job: JobId
     name: str
-    key: str
+    key: Key | None
 
 
 class Gone:
@@ -83,21 +95,24 @@ class Gone:
         """Begin with none."""
         self._named: deque[Named] = deque()
 
-    def add(self, entry: JobEntry, names: dict[str, JobId], keys: dict[str, tuple[JobId, JobSpec]]) -> None:
+    def add(self, entry: JobEntry, names: dict[str, JobId], keys: Keys) -> None:
         """Take note of an end, and forget what has long been over, unless a newer job has its name or key."""
         now_us = entry.ended_us or 0
         while self._named and (now_us - self._named[0].ended_us >= NAMES_KEPT_US or len(self._named) >= MOST_NAMES):
             old = self._named.popleft()
             if names.get(old.name) == old.job:
                 del names[old.name]
-            if old.key in keys and keys[old.key][0] == old.job:
+            if old.key is not None and old.key in keys and keys[old.key][0] == old.job:
                 del keys[old.key]
-        self._named.append(Named(now_us, entry.id, entry.spec.name, entry.spec.idempotency_key))
+        self._named.append(Named(now_us, entry.id, entry.spec.name, key_of(entry.spec)))
 
-    def taken(self) -> tuple[Named, ...]:
-        """Return all of them."""
-        return tuple(self._named)
+    def taken(self) -> tuple[tuple[int, JobId, str, str], ...]:
+        """Return all of them, with keys alone: whose they are follows from what each key belongs to."""
+        return tuple((one.ended_us, one.job, one.name, one.key[1] if one.key else "") for one in self._named)
 
-    def put_back(self, taken: Iterable[tuple[int, JobId, str, str]]) -> None:
+    def put_back(self, taken: Iterable[tuple[int, JobId, str, str]], keys: Keys) -> None:
         """Be as `taken` said."""
-        self._named = deque(Named(*one) for one in taken)
+        whose = {job: key for key, (job, _) in keys.items()}
+        self._named = deque(
+            Named(ended_us, job, name, whose.get(job) if key else None) for ended_us, job, name, key in taken
+        )

@@ -27,7 +27,7 @@ from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
 from clearway.loop.lenders import Lenders
 from clearway.loop.machine_changes import Machines
-from clearway.loop.past import Gone, Past
+from clearway.loop.past import Gone, Past, key_of
 from clearway.loop.planned import apply_planned
 from clearway.loop.timers import OF_JOBS, Due, Timer, Timers
 from clearway.model import events as ev
@@ -40,10 +40,10 @@ from clearway.policies.registry import orders_of, rules_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from clearway.loop.past import Keys
     from clearway.model.events import Record, TaskRef
     from clearway.model.fleet import PolicySpec
     from clearway.model.ids import NodeId
-    from clearway.model.job import JobSpec
 
 
 class WorldState:
@@ -57,7 +57,7 @@ class WorldState:
         self.jobs: dict[JobId, JobEntry] = {}
         self.over = Past()
         self.names: dict[str, JobId] = {}
-        self.keys: dict[str, tuple[JobId, JobSpec]] = {}
+        self.keys: Keys = {}
         self.gone = Gone()
         self.dependents: dict[JobId, list[JobId]] = {}
         self.arrays: dict[JobId, arrays.Track] = {}
@@ -137,8 +137,8 @@ class WorldState:
         self.jobs[record.job] = entry
         self.next_job = max(self.next_job, record.job + 1)
         arrays.submitted(self, entry, record)
-        if record.spec.idempotency_key:
-            self.keys[record.spec.idempotency_key] = (record.job, record.spec)
+        if key := key_of(record.spec):
+            self.keys[key] = (record.job, record.spec)
         for job in record.after:
             if self.over.get(job) != State.SUCCEEDED:
                 entry.after.add(job)

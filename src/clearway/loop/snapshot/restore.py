@@ -151,8 +151,9 @@ def _history(state: WorldState, kept: f.WorldKept) -> None:
     """Put back what is left of what is over, and what is still to come."""
     state.over.put_back(kept.over)
     state.names = dict(kept.names)
-    state.keys = {one.key: (one.job, one.spec or state.jobs[one.job].spec) for one in kept.keys}
-    state.gone.put_back(kept.gone)
+    known = [(one, one.spec or state.jobs[one.job].spec) for one in kept.keys]
+    state.keys = {(spec.user, one.key): (one.job, spec) for one, spec in known}
+    state.gone.put_back(kept.gone, state.keys)
     if (memory := state.view.queues.memory) is not None:
         memory.reach(kept.now_us)
         memory.put_back(

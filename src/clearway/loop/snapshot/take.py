@@ -60,7 +60,7 @@ def take(world: World) -> f.WorldKept:
         bookings=tuple(f.BookingKept(k.booking, tuple(k.places.items())) for k in view.bookings.kept.values()),
         over=state.over.taken(),
         names=dict(state.names),
-        keys=tuple(_key(state, key, *known) for key, known in state.keys.items()),
+        keys=tuple(_key(state, key, *known) for (_, key), known in state.keys.items()),
         gone=state.gone.taken(),
         past=_past(state),
         flows=take_flows(state.flows),

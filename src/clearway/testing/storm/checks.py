@@ -75,7 +75,7 @@ def once(launched: list[Launch]) -> None:
 def ended(world: World, room: Room, accepted: set[str]) -> None:
     """See that, when all has calmed down, nothing is lost, held or running that should not be."""
     state = world.state
-    lost = accepted - set(state.keys)
+    lost = accepted - {key for _, key in state.keys}
     demand(holds=not lost, text=f"accepted and lost: {sorted(lost)}")
     stuck = [e.spec.name for e in world.jobs.values() if e.state != State.PENDING]
     demand(holds=not stuck, text=f"neither over nor waiting: {stuck}")
