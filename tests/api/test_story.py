@@ -11,8 +11,10 @@ from clearway.model.states import State
 
 
 def test_a_job_without_records_has_an_empty_history() -> None:
-    desk: Any = SimpleNamespace(records=lambda _: [], node_name=str)
-    row: Any = SimpleNamespace(state=State.CANCELLED)
+    desk: Any = SimpleNamespace(
+        records=lambda _: [], node_name=str, controller=SimpleNamespace(measured=SimpleNamespace(tasks={}))
+    )
+    row: Any = SimpleNamespace(id=1, state=State.CANCELLED, grants=())
     shown = story_of(desk, JobId(3)).shown(desk, row)
     assert (shown["attempts"], shown["waits"], shown["words"], shown["expected"]) == ([], [], None, None)
     assert events_of(desk, JobId(3)) == []

@@ -355,6 +355,7 @@ OTHER_BODIES = {
 OTHER_KINDS: dict[str, tuple[str, ...]] = {
     "GET /metrics": ("text/plain", "application/openmetrics-text"),
     "GET /enter": ("text/html",),
+    "POST /enter": ("text/html",),
     f"GET {API}/events": ("text/event-stream",),
     f"GET {API}/jobs/{{ref}}/logs": (_BYTES, "application/json"),
     f"GET {API}/calls/files/{{name}}": (_BYTES,),

@@ -96,7 +96,11 @@ def _responses(key: str, named: bool, schemas: dict[Any, Any]) -> dict[str, Any]
     if key.endswith("/logs"):
         told["416"] = _problem(416, schemas)
     if key.endswith(("/health", "/enter")):
-        told = {status: said for status, said in told.items() if status in ("200", "401", "421", "422", "500", "503")}
+        told = {
+            status: said for status, said in told.items() if status in ("200", "401", "403", "421", "422", "500", "503")
+        }
+    if key.endswith("/enter"):
+        told["401"]["content"]["text/html"] = {"schema": {"type": "string"}}
     return told
 
 

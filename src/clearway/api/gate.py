@@ -66,7 +66,7 @@ class Gate(asyncio.Protocol):
         """Keep what comes between the end of the handshake and the moment at which somebody takes it."""
         self._early += data
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, _exc: Exception | None) -> None:
         """Forget a connection that ends before anybody has taken it."""
         self._gone = True
 

@@ -60,8 +60,8 @@ class Issuer:
         self._keys: Keys = {}
         self._waiting = 0
         self._next_s = float("-inf")
-        self._fetch: Future[Keys | Exception] | None = None
-        self._taken: Future[Keys | Exception] | None = None
+        self._fetch: Future[Keys | str] | None = None
+        self._taken: Future[Keys | str] | None = None
 
     async def who(self, token: str, address: str) -> Who | None:
         """Return whom a token is of; None where it is not good, or gives no role. ControllerError: no keys."""
@@ -110,7 +110,7 @@ class Issuer:
             try:
                 fetch.set_result(self._fetched())
             except Exception as error:  # noqa: BLE001  whoever waits is told, whatever it is
-                fetch.set_result(error)
+                fetch.set_result(str(error))
 
         Thread(target=run, name="clearway-oidc", daemon=True).start()
 
@@ -130,14 +130,14 @@ class Issuer:
             raise self._fault(f"it has not answered for {WAIT_S:g} s")
         self._take(fetch)
 
-    def _take(self, fetch: Future[Keys | Exception]) -> None:
+    def _take(self, fetch: Future[Keys | str]) -> None:
         """Have what was fetched, once; raise what it failed with."""
         found = fetch.result()
         if fetch is not self._taken:
             self._taken = fetch
-            self._next_s = time.monotonic() + (RETRY_S if isinstance(found, Exception) else RENEW_S)
-        if isinstance(found, Exception):
-            raise self._fault(str(found)) from found
+            self._next_s = time.monotonic() + (RETRY_S if isinstance(found, str) else RENEW_S)
+        if isinstance(found, str):
+            raise self._fault(found)
         self._keys = found
 
     def _fault(self, why: str) -> ControllerError:
