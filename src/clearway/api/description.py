@@ -100,7 +100,8 @@ def _responses(key: str, named: bool, schemas: dict[Any, Any]) -> dict[str, Any]
             status: said for status, said in told.items() if status in ("200", "401", "403", "421", "422", "500", "503")
         }
     if key.endswith("/enter"):
-        told["401"]["content"]["text/html"] = {"schema": {"type": "string"}}
+        both = {**_problem(401, schemas)["content"], "text/html": {"schema": {"type": "string"}}}
+        told["401"] = {"description": PROBLEMS[401], "content": both}
     return told
 
 
