@@ -216,6 +216,11 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.HELD, by=""), "is held back until it is released"),
     (because(Code.REQUEUED, by="ann"), "was put back into its queue by ann"),
     (because(Code.REQUEUED), "was put back into its queue"),
+    (
+        because(Code.BUDGET, budget="vision", period="month", gpu_milli_hours=500_000, until_us=60_000_000),
+        "budget vision of 500 GPU-hours a month is used up, until 60 s",
+    ),
+    (because(Code.BUDGET, budget="b", period="day", cost=2_500_000), "budget b of 2.5 a day is used up"),
     (because(Code.IDLE_GPUS, idle_us=7_200_000_000), "its devices did nothing for 2 h, and others wait for them"),
     (
         because(Code.NO_VICTIM, why="priority: nobody of lower priority than 50 runs in queue research"),

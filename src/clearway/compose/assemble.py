@@ -19,7 +19,7 @@ from clearway.engines.local.inventory import discover
 from clearway.engines.local.paths import log_path
 from clearway.learn.optuna_sampler import OptunaSampler
 from clearway.loop.world import World
-from clearway.model.asks import SetLimit, SetPolicy, SetQueue
+from clearway.model.asks import SetBudget, SetLimit, SetPolicy, SetQueue
 from clearway.model.errors import InputError
 from clearway.observe.gauges import Gauges
 from clearway.policies.registry import policy_named, rules_for
@@ -120,6 +120,7 @@ def _first_asks(settings: Settings, policy: PolicySpec) -> list[Ask]:
         SetPolicy(policy),
         *(SetQueue(queue) for queue in _parents_first(settings.queues)),
         *(SetLimit(limit) for limit in settings.limits),
+        *(SetBudget(budget) for budget in settings.budgets),
     ]
 
 
@@ -135,7 +136,7 @@ def _parents_first(queues: tuple[QueueSpec, ...]) -> list[QueueSpec]:
 
 def _mark(settings: Settings, policy: PolicySpec) -> str:
     """Return what tells these queues, limits and policy from others: unchanged ones are not asked for once more."""
-    said = msgspec.json.encode([policy, settings.queues, settings.limits])
+    said = msgspec.json.encode([policy, settings.queues, settings.limits, settings.budgets])
     return hashlib.sha256(said).hexdigest()
 
 

@@ -26,6 +26,7 @@ from clearway.config.telemetry import Telemetry, read_telemetry
 from clearway.config.tenants import Tenant, read_tenants
 from clearway.config.yaml_file import read_yaml
 from clearway.model import values as v
+from clearway.model.budgets import BudgetSpec, read_budget
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.machine_words import read_limit, read_nodes, read_policy, read_queue
@@ -47,6 +48,7 @@ class Settings(msgspec.Struct, frozen=True):
     fleet: tuple[NodeSpec, ...] = ()
     queues: tuple[QueueSpec, ...] = ()
     limits: tuple[LimitSpec, ...] = ()
+    budgets: tuple[BudgetSpec, ...] = ()
     policy: str | PolicySpec = "fair"
     listen: tuple[str, int] | None = None
     synchronous: str = "full"
@@ -119,6 +121,10 @@ def _limits(field: str, value: object) -> tuple[LimitSpec, ...]:
     return _distinct(field, [read_limit(raw) for raw in _list(field, value)])
 
 
+def _budgets(field: str, value: object) -> tuple[BudgetSpec, ...]:
+    return _distinct(field, [read_budget(raw) for raw in _list(field, value)])
+
+
 def _policy(field: str, value: object) -> str | PolicySpec:
     return read_policy(value) if isinstance(value, dict) else v.name(field, value)
 
@@ -189,6 +195,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "queues": Setting(_queues, "list", "the queue `default`", "who shares the machine, with guarantees and limits"),
     "limits": Setting(_limits, "list", "none", "what few jobs may use at once: licences, a database"),
+    "budgets": Setting(
+        _budgets,
+        "list",
+        "none",
+        "what a tenant or a queue may hold or cost in a day, week or month: docs/budgets.md",
+    ),
     "uids": Setting(
         _uids,
         "map",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clearway.loop import bookings, flows, schedules, searches, verbs
+from clearway.loop import bookings, budgets, flows, schedules, searches, verbs
 from clearway.loop.endings import cancel, finish
 from clearway.loop.past import key_of
 from clearway.loop.retries import for_good
@@ -36,11 +36,11 @@ def answer(world: World, ask: Ask) -> object:
             world.emit(ev.Refused(world.now_us, _next(world), ask.name, ask.reason))
         case asks.SetQueue():
             _set_queue(world, ask)
-        case asks.Look() | asks.Weigh():
-            return verbs.look(world) if isinstance(ask, asks.Look) else verbs.weigh(world, ask.job)
+        case asks.Look() | asks.Weigh() | asks.LookBudgets():
+            return _look(world, ask)
         case asks.Book() | asks.Unbook():
             bookings.answer(world, ask)
-        case asks.SetLimit() | asks.SetMachineType():
+        case asks.SetLimit() | asks.SetBudget() | asks.SetMachineType():
             _set_words(world, ask)
         case asks.SetPolicy():
             rules_for(ask.policy)
@@ -64,9 +64,17 @@ def answer(world: World, ask: Ask) -> object:
     return None
 
 
-def _set_words(world: World, ask: asks.SetLimit | asks.SetMachineType) -> None:
+def _look(world: World, ask: asks.Look | asks.Weigh | asks.LookBudgets) -> object:
+    if isinstance(ask, asks.Weigh):
+        return verbs.weigh(world, ask.job)
+    return verbs.look(world) if isinstance(ask, asks.Look) else budgets.look(world)
+
+
+def _set_words(world: World, ask: asks.SetLimit | asks.SetBudget | asks.SetMachineType) -> None:
     if isinstance(ask, asks.SetLimit):
         world.emit(ev.LimitChanged(world.now_us, ask.limit))
+    elif isinstance(ask, asks.SetBudget):
+        world.emit(ev.BudgetChanged(world.now_us, ask.budget))
     else:
         world.emit(ev.MachineTypeChanged(world.now_us, ask.kind))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clearway.flow.track import FlowTrack
+from clearway.loop import budget_state
 from clearway.loop.flow_state import Part
 from clearway.loop.inherit import inherit
 from clearway.loop.timers import Due, Timer
@@ -111,6 +112,7 @@ def _reopened(state: WorldState, record: fe.Reopened) -> None:
 
 def _clock_set(state: WorldState, record: fe.ClockSet) -> None:
     state.flows.schedules.clock_set(record.at_us, record.offset_us)
+    budget_state.clock_set(state, record.at_us)
 
 
 def _schedule_set(state: WorldState, record: fe.ScheduleSet) -> None:

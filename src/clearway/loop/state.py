@@ -13,15 +13,15 @@ from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, View, waits_again
 from clearway.loop import (
     arrays,
+    budget_state,
     changes,
-    costs,
     flow_changes,
     idle_changes,
     machine_changes,
     notice_changes,
     silence,
     yielding,
-)
+)  # fmt: skip
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
 from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
@@ -70,6 +70,7 @@ class WorldState:
         self.timers = Timers()
         self.flows = Flows()
         self.machines = Machines()
+        self.budgets = budget_state.Budgets()
         self.next_job = 1
         self.revision = self.cycle = 0
         """How many records have been applied, and how many cycles have decided."""
@@ -283,7 +284,7 @@ class WorldState:
             inherit(self, entry.id, now_us)
         if held is not None:
             self.view.ledger.reads(held, (entry.id, *key), now_us, goes=True)
-        costs.count(self, entry, now_us)
+        budget_state.count(self, entry, now_us)
 
     def _controller_started(self, record: ev.ControllerStarted) -> None:
         self.controller_up_us = record.at_us
@@ -379,7 +380,7 @@ class WorldState:
             lend_anew(self, entry, record.at_us)
         if entry.spec.time_limit_us is not None:
             self.timers.add(Timer(record.at_us + entry.spec.time_limit_us, Due.TIME_LIMIT, entry.id, entry.attempt))
-        costs.count(self, entry, record.at_us)
+        budget_state.count(self, entry, record.at_us)
 
     def _stopping(self, record: ev.Stopping) -> None:
         entry = self.jobs[record.job]
@@ -402,7 +403,7 @@ class WorldState:
             self.view.running[record.job].use(record.more)
             entry.grants += record.more
             entry.held.update({(grant.role, grant.index): grant for grant in record.more})
-            costs.count(self, entry, record.at_us)
+            budget_state.count(self, entry, record.at_us)
         less = {(grant.role, grant.index) for grant in record.less}
         yielding.gave_back(self, entry, record)
         entry.leaving |= less
@@ -491,4 +492,5 @@ class WorldState:
         **machine_changes.APPLY,
         **notice_changes.APPLY,
         **idle_changes.APPLY,
+        **budget_state.APPLY,
     }

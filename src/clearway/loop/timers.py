@@ -28,6 +28,7 @@ class Due(IntEnum):
     COST = 12
     NOTICE = 13
     IDLE = 14
+    BUDGET = 15
 
 
 OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW, Due.COST, Due.IDLE})

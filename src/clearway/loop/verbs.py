@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clearway.loop import arrays
+from clearway.loop import arrays, budget_state, budgets
 from clearway.loop.retries import waits_again
 from clearway.model import asks
 from clearway.model import events as ev
@@ -62,6 +62,8 @@ def outside_reasons(world: World, entry: JobEntry) -> tuple[Reason, ...]:
     elif entry.not_before_us > world.now_us:
         until, tries, most = entry.not_before_us, entry.retries, entry.spec.max_retries
         found.append(because(Code.RETRY_DELAY, until_us=until, tries=tries, max_retries=most))
+    elif (track := budget_state.blocks(world.state, entry)) is not None:
+        found.append(budgets.reason(world, track))
     elif entry.spec.array is not None and not found:
         found.append(arrays.reason(entry.spec.array))
     return tuple(found)

@@ -14,7 +14,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.cycle import decide
-from clearway.loop import arrays, asks, bookings, endings, flows, machines, notices, reports, schedules, searches, verbs
+from clearway.loop import (
+    arrays,
+    asks,
+    bookings,
+    budget_state,
+    budgets,
+    endings,
+    flows,
+    machines,
+    notices,
+    reports,
+    schedules,
+    searches,
+    verbs,
+)  # fmt: skip
 from clearway.loop.difference import Between, Difference
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.planned import planned
@@ -271,6 +285,8 @@ class World:
             flows.limit_due(self, timer)
         elif timer.due == Due.NOTICE:
             notices.see_to(self, NodeId(timer.number))
+        elif timer.due == Due.BUDGET:
+            budgets.due(self, timer)
         elif timer.due == Due.SCHEDULE:
             self.state.flows.schedules.due(timer.number)
         else:
@@ -291,7 +307,8 @@ class World:
     def _join(self, entry: JobEntry) -> None:
         if entry.not_before_us > self.now_us or entry.after or entry.cls is not None:
             return
-        if entry.holder is not None or entry.gate or entry.spec.array is not None:
+        blocked = budget_state.blocks(self.state, entry) is not None
+        if entry.holder is not None or entry.gate or entry.spec.array is not None or blocked:
             verbs.say_why(self, entry)
             return
         self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, PolicySpec, QueueSpec
 from clearway.model.flow import FlowSpec, ScheduleSpec, SearchSpec
 from clearway.model.ids import FlowId, JobId
@@ -339,6 +340,29 @@ class SetLimit(msgspec.Struct, frozen=True):
     limit: LimitSpec
 
 
+class SetBudget(msgspec.Struct, frozen=True):
+    """Create or change a budget. Answer: None."""
+
+    budget: BudgetSpec
+
+
+class LookBudgets(msgspec.Struct, frozen=True):
+    """Work out how each budget stands. Answer: a tuple of BudgetStanding, by name; nothing is recorded."""
+
+
+class BudgetStanding(msgspec.Struct, frozen=True):
+    """What of a budget is used in its period, which is over at `until_us`.
+
+    `gpus` are milli-GPU times microseconds, `cost` millionths of money per hour, times millionths, times microseconds.
+    """
+
+    spec: BudgetSpec
+    gpus: int
+    cost: int
+    until_us: int
+    used_up: bool
+
+
 class SetMachineType(msgspec.Struct, frozen=True):
     """Let machines of a type be ordered, or change its words. Answer: None."""
 
@@ -364,7 +388,8 @@ class ControllerUp(msgspec.Struct, frozen=True):
 
 Ask = (
     Submit | Refuse | Cancel | Suspend | Resume | Hold | Release | Requeue | Change | Book | Unbook | Look | Weigh
-    | SetQueue | SetLimit | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
+    | SetQueue | SetLimit | SetBudget | LookBudgets
+    | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow | ResumeFlow
     | LookFlows | LookSchedules | LookSearches | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch
     | CancelSearch | EnterTrial | FailSearch | SkipStep

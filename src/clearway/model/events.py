@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow_events import FlowRecord
 from clearway.model.ids import ClassId, JobId, NodeId
@@ -138,6 +139,12 @@ class LimitChanged(_Record, frozen=True, tag=True):
     """A shared limit is as it says from now on."""
 
     limit: LimitSpec
+
+
+class BudgetChanged(_Record, frozen=True, tag=True):
+    """A budget is as it says from now on; what was used of it in this period stays used."""
+
+    budget: BudgetSpec
 
 
 class MachineTypeChanged(_Record, frozen=True, tag=True):
@@ -304,6 +311,24 @@ class Planned(_Record, frozen=True, tag=True):
     records: int
 
 
+class BudgetNoticed(_Record, frozen=True, tag=True):
+    """So much of a budget is used in its period that it is told."""
+
+    name: str
+
+
+class BudgetUsedUp(_Record, frozen=True, tag=True):
+    """A budget is used up: nothing that it is for starts before its next period."""
+
+    name: str
+
+
+class BudgetBegan(_Record, frozen=True, tag=True):
+    """A new period of a budget began, with nothing used."""
+
+    name: str
+
+
 class Reserved(_Record, frozen=True, tag=True):
     """A waiting job is promised these grants at `start_us`; no grants: the promise is over.
 
@@ -387,7 +412,7 @@ class Ended(_Record, frozen=True, tag=True):
 
 Input = (
     Submitted | Refused | CancelAsked | SuspendAsked | ResumeAsked | HoldAsked | ReleaseAsked | RequeueAsked | Changed
-    | Booked | BookingOver | QueueChanged | LimitChanged | MachineTypeChanged | PolicyChanged
+    | Booked | BookingOver | QueueChanged | LimitChanged | BudgetChanged | MachineTypeChanged | PolicyChanged
     | NodeAdded | NodeRemoved | NodeQuiet | NodeHeard | NodeDrained | NodeNoticed | DevicesChanged
     | TaskStarted | TaskEnded | TaskIdle | ControllerStarted
 )  # fmt: skip
@@ -400,6 +425,9 @@ Decided = (
     | ClassWaits
     | JobWaits
     | Planned
+    | BudgetNoticed
+    | BudgetUsedUp
+    | BudgetBegan
     | Reserved
     | Started
     | Stopping

@@ -30,6 +30,7 @@ class Code(StrEnum):
     BOOKED = "booked"
     ORDERED = "ordered"
     MACHINE_LIMIT = "machine-limit"
+    BUDGET = "budget"
     # why an attempt started
     PLACED = "placed"
     BACKFILLED = "backfilled"

@@ -26,6 +26,14 @@ KINDS = (
 """Every kind of event that can come."""
 
 
+_OF_BUDGET: dict[type, str] = {
+    ev.BudgetChanged: "changed",
+    ev.BudgetNoticed: "noticed",
+    ev.BudgetUsedUp: "used_up",
+    ev.BudgetBegan: "began",
+}
+
+
 class EventRows:
     """Words records. `face` says how moments are shown, `node_name` what a node is called."""
 
@@ -114,6 +122,9 @@ class EventRows:
             return {"kind": "device_unhealthy", "node": self._node(r.node), "devices": list(r.unhealthy)}
         if isinstance(r, ev.IdleWarned):
             return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
+        if isinstance(r, ev.BudgetChanged | ev.BudgetNoticed | ev.BudgetUsedUp | ev.BudgetBegan):
+            name = r.budget.name if isinstance(r, ev.BudgetChanged) else r.name
+            return {"kind": "budget", "budget": name, "what": _OF_BUDGET[type(r)]}
         return None
 
     @staticmethod

@@ -136,6 +136,15 @@ class Noticing:
             case ev.IdleWarned():
                 what = f"all its devices have done nothing since {iso(record.since_us, 'seconds')}"
                 self._of_job(number, record.at_us, "idle", record.job, what, None)
+            case ev.BudgetNoticed() | ev.BudgetUsedUp():
+                up = isinstance(record, ev.BudgetUsedUp)
+                title = f"budget {record.name} is used up" if up else f"budget {record.name} is nearly used up"
+                text = (
+                    "what counts for it does not start before its next period"
+                    if up
+                    else "the page Waste tells how it stands"
+                )
+                self._say(f"{number}", "budget", record.at_us, title, text)
             case ev.NodeLost():
                 name = self._driver.board.node_names.get(record.node, f"node {record.node}")
                 self._say(f"{number}", "trouble", record.at_us, f"node {name} is lost", "its lease ran out")

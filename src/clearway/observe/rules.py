@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from clearway.ports.observer import Heard
 
-BY_RULE = {Code.IDLE_GPUS: "the idle rule"}
+BY_RULE = {Code.IDLE_GPUS: "the idle rule", Code.BUDGET: "the rule of budgets"}
 """In whose name something is done for this cause."""
 
 

@@ -357,6 +357,16 @@ def _idle_gpus(f: Facts) -> str:
     return f"its devices did nothing for {f.span('idle_us')}, and others wait for them"
 
 
+def _budget(f: Facts) -> str:
+    bound = ""
+    if f.has("gpu_milli_hours"):
+        bound = f" of {f.number('gpu_milli_hours') / WHOLE:g} GPU-hours"
+    elif f.has("cost"):
+        bound = f" of {f.number('cost') / MICROS:g}"
+    until = f", until {f.time('until_us')}" if f.has("until_us") else ""
+    return f"budget {f.name('budget')}{bound} a {f.name('period')} is used up{until}"
+
+
 def _time_limit(f: Facts) -> str:
     return f"ran for its time limit of {f.span('limit_us')}"
 
@@ -464,6 +474,7 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.GROWN: _grown,
     Code.PREEMPTED: _preempted,
     Code.REQUEUED: _requeued,
+    Code.BUDGET: _budget,
     Code.IDLE_GPUS: _idle_gpus,
     Code.PLACED: _placed,
     Code.BACKFILLED: _backfilled,

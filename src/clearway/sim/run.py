@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clearway.loop.world import World
-from clearway.model.asks import Book, ControllerUp, SetClock, SetLimit, SetMachineType, SetQueue, SetSchedule
+from clearway.model.asks import Book, ControllerUp, SetBudget, SetClock, SetLimit, SetMachineType, SetQueue, SetSchedule
 from clearway.model.events import MachineOrdered, NodeAdded, Record, Refused, Submitted
 from clearway.model.ids import JobId, NodeId
 from clearway.model.job import WHOLE
@@ -100,10 +100,12 @@ def drive(
 
 
 def _set_up(scenario: Scenario) -> list[Ask]:
-    clock: list[Ask] = [SetClock(scenario.clock_us)] if scenario.clock_us and scenario.schedules else []
+    by_wall = scenario.clock_us and (scenario.schedules or scenario.budgets)
+    clock: list[Ask] = [SetClock(scenario.clock_us)] if by_wall else []
     schedules: list[Ask] = [SetSchedule(entry.spec) for entry in scenario.schedules]
     queues: list[Ask] = [
         *map(SetLimit, scenario.limits),
+        *map(SetBudget, scenario.budgets),
         *map(SetQueue, scenario.queues),
         *map(Book, scenario.bookings),
     ]

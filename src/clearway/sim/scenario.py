@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from clearway.config.yaml_file import parse_yaml, read_text
 from clearway.model import values as v
+from clearway.model.budgets import read_budget
 from clearway.model.errors import InputError, NotYetError, UnknownWordError
 from clearway.model.fleet import NodeSpec, PolicySpec
 from clearway.model.machine_words import read_limit, read_nodes
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     from clearway.sim.schedule_words import ScheduleEntry
 
 WORDS = frozenset({
-    "title", "policy", "fleet", "queues", "limits", "bookings", "jobs", "workflows", "schedules", "searches", "events",
-    "until", "clock", "expect",
+    "title", "policy", "fleet", "queues", "limits", "budgets", "bookings", "jobs", "workflows", "schedules", "searches",
+    "events", "until", "clock", "expect",
 })  # fmt: skip
 LATER = ("services", "load")
 """Keys that are known but not carried out yet: a file that fills one is refused with that rule."""
@@ -103,6 +104,8 @@ class _Reader:
         types = self._types(nodes)
         limits = tuple(read_limit(_map("limits", x)) for x in _list("limits", raw.get("limits")))
         _check_names("limits", [limit.name for limit in limits])
+        budgets = tuple(read_budget(_map("budgets", x)) for x in _list("budgets", raw.get("budgets")))
+        _check_names("budgets", [budget.name for budget in budgets])
         book = self._hold(partial(QueueBook, _list("queues", raw.get("queues")))) or QueueBook(())
         clock_us = v.instant("clock", raw["clock"]) if raw.get("clock") is not None else 0
         flows = self._flows(book)
@@ -143,6 +146,7 @@ class _Reader:
             types,
             schedules,
             searches,
+            budgets,
         )
 
     def _hold(self, read: Callable[[], _T]) -> _T | None:

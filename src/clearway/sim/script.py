@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.model.asks import Refuse
+from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.type_words import TypeRead
 from clearway.sim.batch import Arrival, Batch
@@ -44,6 +45,7 @@ class Scenario(msgspec.Struct, frozen=True, eq=False):
     types: tuple[TypeRead, ...] = ()
     schedules: tuple[ScheduleEntry, ...] = ()
     searches: tuple[SearchEntry, ...] = ()
+    budgets: tuple[BudgetSpec, ...] = ()
 
     def arrivals(self) -> Iterator[Arrival]:
         """Yield the jobs by submit, equal ones by their order in the file, but none before what it waits for."""

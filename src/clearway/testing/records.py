@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, SearchSpec, StepSpec, StopSpec
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
@@ -122,11 +123,21 @@ def every_record() -> list[ev.Record]:
         fe.StepAnswered(72, FlowId(3), "ask", "3", "her"),
         fe.ScheduleSet(73, ScheduleSpec("T", "0 1 * * *", "UTC", full_job(), exclude=(("2026-12-24", "2026-12-26"),))),
         *_later_flow_records(),
+        *_measured_records(),
+    ]
+    return made
+
+
+def _measured_records() -> list[ev.Record]:
+    return [
         ev.TaskEnded(79, TASK, 0, used=Used(1500, 2500, 2**33, 640, 2**35)),
         ev.TaskIdle(80, TASK, 70),
         ev.IdleWarned(81, JOB, 2, 70),
+        ev.BudgetChanged(82, BudgetSpec("b", "t", "q", 1500, 2_000_000, "week", 500, "stop")),
+        ev.BudgetNoticed(83, "b"),
+        ev.BudgetUsedUp(84, "b"),
+        ev.BudgetBegan(85, "b"),
     ]
-    return made
 
 
 def early_search() -> SearchSpec:

@@ -6,6 +6,7 @@ import msgspec
 
 from clearway.core.swaps import Swaps
 from clearway.loop.snapshot.arrays import ArrayKept
+from clearway.loop.snapshot.budgets import BudgetKept
 from clearway.loop.snapshot.flows import FlowsKept
 from clearway.loop.snapshot.machines import MachinesKept
 from clearway.loop.snapshot.schedules import SchedulesKept
@@ -222,3 +223,4 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     copies: tuple[CopiesKept, ...] = ()
     machines: MachinesKept = MachinesKept()
     arrays: tuple[ArrayKept, ...] = ()
+    budgets: tuple[BudgetKept, ...] = ()

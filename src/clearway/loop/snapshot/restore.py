@@ -13,6 +13,7 @@ from clearway.core.protocols import Candidate
 from clearway.core.view import Reservation, Running
 from clearway.loop.entry import JobEntry
 from clearway.loop.snapshot.arrays import restore_arrays
+from clearway.loop.snapshot.budgets import restore_budgets
 from clearway.loop.snapshot.flows import restore_flows
 from clearway.loop.snapshot.forms import PLAIN, JobKept
 from clearway.loop.snapshot.machines import restore_machines
@@ -50,6 +51,7 @@ def restore(kept: f.WorldKept) -> World:
     for promise in kept.promises:
         view.reservations[promise.job] = Reservation(promise.job, promise.start_us, promise.grants, promise.held)
     _history(state, kept)
+    restore_budgets(state, kept.budgets)
     view.promises_changed = view.victims_changed = True
     view.changed_limits.update(view.queues.specs, view.queues.limits)
     return world

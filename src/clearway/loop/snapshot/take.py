@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from clearway.loop.snapshot import forms as f
 from clearway.loop.snapshot.arrays import take_arrays
+from clearway.loop.snapshot.budgets import take_budgets
 from clearway.loop.snapshot.flows import take_flows
 from clearway.loop.snapshot.machines import take_machines
 from clearway.loop.snapshot.schedules import take_schedules
@@ -69,6 +70,7 @@ def take(world: World) -> f.WorldKept:
         asked=f.AskedKept(*view.ledger.asked.taken()),
         machines=take_machines(state),
         arrays=take_arrays(state),
+        budgets=take_budgets(state),
         copies=tuple(_copies(cast("NodeId", n), c.taken()) for n, c in view.ledger.shelves.on.items()),
     )
 

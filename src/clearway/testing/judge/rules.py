@@ -151,6 +151,7 @@ def _settled(name: str, job: Raw) -> Iterator[str]:
 def calm(w: World) -> Iterator[str]:
     """Check that nobody is preempted where policy or job forbid it, too early, or twice within the policy's calm."""
     gives_way = (w.policy.get("idle") or {}).get("release", "none") != "none"
+    gives_way = gives_way or any(b.get("used_up") == "stop" for b in w.scenario.get("budgets") or [])
     forbids = not w.bundle and not w.policy.get("preempt") and not gives_way
     least = span(w.policy.get("min_runtime", 0))
     for name, job in w.jobs.items():

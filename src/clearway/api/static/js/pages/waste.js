@@ -25,7 +25,7 @@ export function open(root) {
   return () => kept.stop();
 
   function show([waste, nodes, overview]) {
-    put(body, numbers(waste, overview), h("div", { class: "grid" }, h("div", { class: "grid two" }, idle(waste, nodes), lacking(waste, overview)), spent(waste)));
+    put(body, numbers(waste, overview), h("div", { class: "grid" }, h("div", { class: "grid two" }, idle(waste, nodes), lacking(waste, overview)), budgets(waste), spent(waste)));
   }
 }
 
@@ -73,6 +73,23 @@ function lacking(waste, overview) {
     { name: "Longest", cell: (row) => row.longest && [jobLink(row.longest.id, row.longest.name), h("span", { class: "quiet" }, " ", when(row.longest.submitted, { relative: true }))] },
   ];
   return panel("Who waits meanwhile", {}, h("div", { class: "scroll" }, table(columns, rows, { caption: "Why jobs wait, most first" })));
+}
+
+function budgets(waste) {
+  if (waste.budgets.length === 0) return null;
+  const rows = waste.budgets.flatMap((one) => [
+    one.most_gpu_hours != null && { one, what: "GPU-hours", used: one.gpu_hours, most: one.most_gpu_hours },
+    one.most_cost != null && { one, what: "money", used: one.cost, most: one.most_cost },
+  ]).filter(Boolean);
+  const columns = [
+    { name: "Budget", head: true, cell: ({ one }) => h("span", { class: "name" }, one.name) },
+    { name: "Of", cell: ({ one }) => h("span", { class: "name" }, one.tenant ? `tenant ${one.tenant}` : `queue ${one.queue}`) },
+    { name: "Used", cell: ({ used, most }) => meter(Math.min(1, used / most), { label: `${percent(used / most)} used` }) },
+    { name: "Amount", right: true, cell: ({ what, used, most }) => `${number(Math.round(used * 10) / 10)} of ${number(most)} ${what}` },
+    { name: "Period", cell: ({ one }) => [`this ${one.period}, a new one begins `, when(one.until, { relative: true })] },
+    { name: "State", cell: ({ one }) => (one.used_up ? h("strong", {}, "used up") : "open") },
+  ];
+  return panel("Budgets", {}, h("div", { class: "scroll" }, table(columns, rows, { caption: "Budgets and what is used of them" })));
 }
 
 function spent(waste) {
