@@ -154,6 +154,9 @@ def test_the_policy_in_force_has_name_words_and_hash(client: Client) -> None:
     assert found["name"] == "fair"
     assert found["words"]["order"]
     assert len(found["hash"]) == 16
+    times = found["decisions"]
+    assert 0 < times["median_ms"] <= times["p99_ms"]
+    assert sum(minute["turns"] for minute in times["minutes"]) == times["turns"]
 
 
 def test_a_list_comes_in_pages(client: Client) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
     from clearway.model.reasons import Reason
+    from clearway.observe.pace import Minute
     from clearway.ports.engine import Measured
 
 MOST_REASONS = 20
@@ -135,12 +136,29 @@ def _holder(desk: Desk, job: JobId, grant: Grant) -> dict[str, Any]:
 
 @router.get("/policy")
 def policy(desk: TheDesk) -> Response:
-    """Show the policy in force: all its words, and the hash that each decision is recorded with."""
+    """Show the policy in force: all its words, the hash that each decision is recorded with, and how long it decides.
+
+    `decisions`: of the last two hours in which something was decided, and of each of their minutes.
+    """
     spec = desk.board.policy
     return answer(
         {
             "name": next((name for name, bundle in BUNDLES.items() if bundle == spec), None),
             "words": None if spec is None else policy_words(spec),
             "hash": None if spec is None else hash_of(spec),
+            "decisions": _pace(desk),
         }
     )
+
+
+def _pace(desk: Desk) -> dict[str, Any] | None:
+    pace = desk.metrics.meter.pace
+    whole = pace.whole()
+    if whole is None:
+        return None
+    minutes = [{"at": iso(one.at_us), **_times(one)} for one in pace.minutes()]
+    return {**_times(whole), "since": iso(whole.at_us), "minutes": minutes}
+
+
+def _times(minute: Minute) -> dict[str, Any]:
+    return {"turns": minute.turns, "median_ms": minute.median_ms, "p99_ms": minute.p99_ms}

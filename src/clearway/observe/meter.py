@@ -8,6 +8,7 @@ from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
+from clearway.observe.pace import Pace
 from clearway.observe.tallies import Count, Tallies, Times
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Meter:
         """Register with `registry`; `board` says which jobs there are at the beginning."""
         self._board, self._queue = board, Names()
         self._jobs: dict[JobId, _Live] = {}
+        self.pace = Pace()
         self._decide = _times("decision_seconds", "Taking a turn: what came in, what follows, what is decided", STEPS_S)
         self._commit = _times("commit_seconds", "Writing the records of a turn to the journal", STEPS_S)
         self._wait = _times("job_wait_seconds", "From submit or requeue to the start of an attempt", WAITS_S, "queue")
@@ -90,6 +92,7 @@ class Meter:
     def hear(self, turn: Heard) -> None:
         """Count a turn."""
         self._decide.add(turn.decide_us / SECOND_US)
+        self.pace.hear(turn)
         self._commit.add(turn.commit_us / SECOND_US)
         for record in turn.records:
             known = self._on.get(type(record))

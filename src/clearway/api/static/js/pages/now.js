@@ -18,8 +18,13 @@ export function open(root) {
   const shown = choice("How the fleet is shown", [["map", "Map"], ["table", "Table"]], "map", (kind) => view.as(kind));
   const beside = h("div", { class: "grid beside" }, view.look, panel("Waiting", { id: "waiting" }, waiting.root));
   put(root, heading("Now"), top, h("div", { class: "grid now" }, panel("Fleet", { id: "fleet", more: [shown] }, view.root), beside));
-  const all = watch(fleet, (nodes) => view.show(nodes), { wants: () => false, every: ALL_MS });
+  let counted = null;
+  const all = watch(fleet, (nodes) => {
+    view.show(nodes);
+    if (counted) put(top, numbers(counted, nodes)); // what is really used is told with the devices
+  }, { wants: () => false, every: ALL_MS });
   const counts = watch((signal) => get("overview", {}, signal), (told) => {
+    counted = told;
     put(top, numbers(told, view.nodes));
     waiting.count(told.waiting);
   }, { every: ALL_MS });

@@ -2,7 +2,7 @@
 import { h, put } from "../dom.js";
 import { get } from "../net.js";
 import { watch } from "../live.js";
-import { bones, empty, faultText, figures, heading, pairs, panel, when } from "../parts.js";
+import { bones, empty, faultText, figures, heading, meter, pairs, panel, table, when } from "../parts.js";
 import { number, percent, span } from "../format.js";
 
 const MEANINGS = {
@@ -22,18 +22,33 @@ export function open(root) {
 
   function show([policy, status, who]) {
     const times = policy.decisions ?? null;
-    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), shadows(policy), itself(status, who)));
+    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), h("div", { class: "grid" }, pace(times), shadows(policy)), itself(status, who)));
   }
 }
 
 function numbers(policy, times) {
   const rows = [["In force", policy.name ?? "own words"]];
   if (times) {
-    rows.push(["Decision time, median", times.median_ms == null ? "–" : `${number(times.median_ms)} ms`, times.p95_ms == null ? "" : `95 %: ${number(times.p95_ms)} ms`]);
-    rows.push(["Cycles looked at", number(times.cycles)]);
+    rows.push(["Decision time, median", times.median_ms == null ? "–" : `${number(times.median_ms)} ms`, `99 %: ${number(times.p99_ms)} ms`]);
+    rows.push(["Turns looked at", number(times.turns), "of the last two hours"]);
   }
   if (policy.hash) rows.push(["Hash", policy.hash.slice(0, 10), "written with each decision"]);
   return figures(rows);
+}
+
+/** How long it took to decide, minute by minute. */
+function pace(times) {
+  if (!times || times.minutes.length === 0) return null;
+  const rows = times.minutes.slice(-30).reverse();
+  const most = Math.max(...rows.map((one) => one.p99_ms), 1e-9);
+  const columns = [
+    { name: "Minute", head: true, when: true, cell: (one) => when(one.at) },
+    { name: "Turns", right: true, cell: (one) => number(one.turns) },
+    { name: "Median and 99 %", cell: (one) => meter(one.median_ms / most, { soft: one.p99_ms / most, label: `median ${number(one.median_ms)} ms, 99 % within ${number(one.p99_ms)} ms` }) },
+    { name: "Median", right: true, cell: (one) => `${number(one.median_ms)} ms` },
+    { name: "99 %", right: true, cell: (one) => `${number(one.p99_ms)} ms` },
+  ];
+  return panel("How long it decides", { note: "the latest first" }, h("div", { class: "scroll tall" }, table(columns, rows, { caption: "Decision times by minute", fold: false })));
 }
 
 function inForce(policy) {

@@ -104,9 +104,9 @@ function spent(waste) {
     { name: "GPU-hours", right: true, cell: (row) => hours(row.gpu_hours) },
     { name: "Used", right: true, cell: (row) => hours(row.used_gpu_hours) },
     { name: "Idle", right: true, cell: (row) => hours(row.idle_gpu_hours) },
-    { name: "Money", right: true, cell: (row) => (row.cost == null ? "–" : number(Math.round(row.cost))) },
-    { name: "For idle", right: true, cell: (row) => (row.idle_cost == null ? "–" : number(Math.round(row.idle_cost))) },
-  ];
+    rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => (row.cost == null ? "–" : number(Math.round(row.cost))) },
+    rows.some((row) => row.idle_cost != null) && { name: "For idle", right: true, cell: (row) => (row.idle_cost == null ? "–" : number(Math.round(row.idle_cost))) },
+  ].filter(Boolean);
   const since = waste.since !== waste.from ? ["from ", when(waste.since), ", the earliest that is at hand"] : null;
   return panel("Who held what", { note: since }, h("div", { class: "scroll" }, table(columns, rows, { caption: "GPU-hours by queue and tenant" })));
 }
