@@ -63,7 +63,7 @@ def test_a_spreadsheet_gets_no_formula(product: Product) -> None:
     [
         (("--since", "tomorrow"), "since"),
         (("--since", "5x"), "since"),
-        (("--until", "1970-01-01T00:00:00Z"), "a moment before that of --until"),
+        (("--until", "1970-01-01T00:00:00Z"), "a moment before that of `until`"),
         (("--by", "job"), "job"),
     ],
 )

@@ -298,6 +298,95 @@ class Changes(msgspec.Struct):
     changes: list[Change]
 
 
+class Account(msgspec.Struct):
+    """What one tenant, user or queue held in a time."""
+
+    name: str
+    gpu_hours: float
+    lost_gpu_hours: float
+    used_gpu_hours: float | None
+    measured_gpu_hours: float
+    cost: float
+    starts: int
+    mean_wait: float | None
+    succeeded: int
+    failed: int
+    cancelled: int
+
+
+class Report(msgspec.Struct, rename={"from_": "from"}):
+    """Accounts of a time."""
+
+    from_: str
+    to: str
+    by: str
+    accounts: list[Account]
+
+
+class Cycle(msgspec.Struct):
+    """One cycle whole. `same`: decided again it comes out as recorded."""
+
+    cycle: int
+    at: str
+    read: int
+    policy: str
+    seed: int
+    same: bool
+    considered: int
+    turns: list[Words]
+    decided: list[Words]
+
+
+class FullReason(Reason):
+    """A reason with its facts."""
+
+    facts: Words
+
+
+class Then(msgspec.Struct):
+    """Why a job was where it was at a moment."""
+
+    id: int
+    name: str
+    state: str
+    inner_state: str
+    at: str
+    since: str | None
+    reasons: list[FullReason]
+    nodes: list[str]
+    records: str
+
+
+class Difference(msgspec.Struct):
+    """The first plan that comes out otherwise."""
+
+    cycle: int
+    at: str
+    record: int | None
+    recorded: Words | None
+    again: Words | None
+    text: str
+
+
+class Audit(msgspec.Struct):
+    """What was decided again."""
+
+    cycles: int
+    records: int
+    unchecked: int
+    first_difference: Difference | None
+
+
+class Checked(msgspec.Struct):
+    """Whether a journal adds up: `faults` say where not."""
+
+    place: str
+    records: int
+    snapshots: int
+    live_jobs: int
+    faults: list[str]
+
+
 API = "/api/v1"
 _JOB_VERBS = ("cancel", "suspend", "resume", "hold", "release", "requeue", "set")
 ANSWERS: dict[str, Any] = {
@@ -305,6 +394,12 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/overview": Overview,
     f"GET {API}/timeline": Timeline,
     f"GET {API}/policy": Policy,
+    f"GET {API}/report": Report,
+    f"GET {API}/cycles/{{cycle}}": Cycle,
+    f"GET {API}/jobs/{{ref}}/cycle": Cycle,
+    f"GET {API}/jobs/{{ref}}/then": Then,
+    f"GET {API}/audit": Audit,
+    f"GET {API}/journal/check": Checked,
     f"GET {API}/jobs": Jobs,
     f"GET {API}/jobs/{{ref}}": Job,
     f"GET {API}/jobs/{{ref}}/wait": Job,
@@ -357,6 +452,9 @@ OTHER_KINDS: dict[str, tuple[str, ...]] = {
     "GET /enter": ("text/html",),
     "POST /enter": ("text/html",),
     f"GET {API}/events": ("text/event-stream",),
+    f"GET {API}/history": ("application/x-ndjson",),
+    f"GET {API}/journal/backup": (_BYTES,),
+    f"GET {API}/journal/bundle": (_BYTES,),
     f"GET {API}/jobs/{{ref}}/logs": (_BYTES, "application/json"),
     f"GET {API}/calls/files/{{name}}": (_BYTES,),
     f"GET {API}/calls/{{call}}/logs": (_BYTES,),

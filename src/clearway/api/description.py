@@ -39,6 +39,8 @@ PROBLEMS = {
 _ALWAYS = (400, 401, 403, 421, 422, 429, 500, 503)
 _WITH_BODY = (408, 413, 415)
 _CHANGES = (409, 412, 502, 507)
+_BESIDE = tuple(f"GET /api/v1/{path}" for path in ("report", "cycles", "audit", "history", "journal"))
+"""What a process of its own answers, from the journal."""
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
@@ -93,6 +95,8 @@ def _responses(key: str, named: bool, schemas: dict[Any, Any]) -> dict[str, Any]
     changes = not key.startswith("GET ")
     for status in (*_ALWAYS, *((404,) if named else ()), *((*_WITH_BODY, *_CHANGES) if changes else ())):
         told.setdefault(str(status), _problem(status, schemas))
+    if key.startswith(_BESIDE):
+        told |= {str(status): _problem(status, schemas) for status in (404, 507)}
     if key.endswith("/logs"):
         told["416"] = _problem(416, schemas)
     if key.endswith(("/health", "/enter")):

@@ -35,23 +35,26 @@ async def health(desk: TheDesk) -> Response:
 @router.get("/status")
 def status(desk: TheDesk) -> Response:
     """Show the controller and what it has in hand."""
+    return answer(status_of(desk))
+
+
+def status_of(desk: Desk) -> dict[str, Any]:
+    """Return what a controller is and has in hand."""
     how, policy = desk.controller.health(), desk.board.policy
     nodes = list(desk.board.nodes.values())
     states = Counter(str(shown(row.state)) for row in list(desk.board.jobs.values()) if row.array is None)
     calls = desk.calls.counts()
-    return answer(
-        {
-            "controller": {**desk.about, "state": how.state, "text": how.text},
-            "engine": {"name": desk.settings.engine, "enforced": desk.enforced},
-            "policy": policy_words(policy) if policy else None,
-            "jobs": dict(sorted(states.items())),
-            "calls": {"pending": calls.pending + calls.later, "running": calls.running},
-            "nodes": len(nodes),
-            "gpus": gpus_row(nodes),
-            "journal": {"records": desk.journal.last()},
-            "self_audit": _audited(desk.controller.audited),
-        }
-    )
+    return {
+        "controller": {**desk.about, "state": how.state, "text": how.text},
+        "engine": {"name": desk.settings.engine, "enforced": desk.enforced},
+        "policy": policy_words(policy) if policy else None,
+        "jobs": dict(sorted(states.items())),
+        "calls": {"pending": calls.pending + calls.later, "running": calls.running},
+        "nodes": len(nodes),
+        "gpus": gpus_row(nodes),
+        "journal": {"records": desk.journal.last()},
+        "self_audit": _audited(desk.controller.audited),
+    }
 
 
 def _audited(told: Audited) -> dict[str, Any]:

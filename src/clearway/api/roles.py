@@ -20,6 +20,7 @@ OPEN = ("GET /api/v1/health", "GET /enter", "POST /enter")
 
 _NEEDED: dict[Role, str] = {
     Role.viewer: """
+        GET report, cycles/{cycle}, jobs/{ref}/cycle, jobs/{ref}/then
         GET openapi.json, status, overview, devices, timeline, waste, policy, events, session
         GET jobs, jobs/{ref}, jobs/{ref}/events, jobs/{ref}/why, jobs/{ref}/outlook, jobs/{ref}/wait, jobs/{ref}/logs
         GET nodes, nodes/{node}, queues, queues/{queue}, bookings
@@ -40,12 +41,12 @@ _NEEDED: dict[Role, str] = {
     Role.operator: """
         POST queues, queues/{queue}, queues/{queue}/preview, nodes/{node}/drain, bookings, bookings/{booking}/cancel
         POST calls, calls/parts, calls/turn, calls/report, calls/poll, calls/{call}/cancel, calls/actors/{key}/end
-        GET changes, calls/files/{name}
+        GET changes, calls/files/{name}, audit, history, journal/check
         PUT calls/files/{name}
     """,
     Role.admin: """
         POST config/reload, shutdown, tokens, tokens/{token}/revoke
-        GET tokens
+        GET tokens, journal/backup, journal/bundle
     """,
 }
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clearway.cli.faults import FAILED
+from clearway.cli.past import asked, new_file
 from clearway.cli.shell import Shell, command, group
+
+if TYPE_CHECKING:
+    from clearway.sdk.client import Client
 
 _OLD = click.Path(exists=True, dir_okay=False, path_type=Path)
 _NEW = click.Path(dir_okay=False, path_type=Path)
@@ -42,9 +47,7 @@ def _backup(shell: Shell, file: Path) -> None:
 
     It is an SQLite database, whatever the journal is in, and holds all that was there when it began.
     """
-    from clearway.compose.database import backup
-
-    last = backup(shell.home, file)
+    last = asked(shell, lambda client: _fetched(client, file), lambda: _copied(shell, file))
     _told(shell, f"wrote {last} records to {file}", {"file": str(file), "last": last})
 
 
@@ -69,17 +72,33 @@ def _check(shell: Shell) -> int:
     No record may be missing or damaged, the books must add up, and every snapshot must say what the records before it
     say. Exits with 1 where something is wrong.
     """
+    found = asked(shell, lambda client: client.check_journal(), lambda: _checked(shell))
+    if shell.as_json:
+        shell.document(found)
+    else:
+        counts = f"{found['records']} records, {found['snapshots']} snapshots, {found['live_jobs']} live jobs"
+        shell.line(f"{found['place']}: {counts}")
+        for fault in found["faults"]:
+            shell.line(f"  {fault}")
+        shell.line("something is wrong" if found["faults"] else "all adds up")
+    return FAILED if found["faults"] else 0
+
+
+def _checked(shell: Shell) -> dict[str, Any]:
     from clearway.compose.database import check
 
-    found = check(shell.home)
-    if shell.as_json:
-        shell.document(found._asdict())
-    else:
-        shell.line(f"{found.place}: {found.records} records, {found.snapshots} snapshots, {found.live_jobs} live jobs")
-        for fault in found.faults:
-            shell.line(f"  {fault}")
-        shell.line("something is wrong" if found.faults else "all adds up")
-    return FAILED if found.faults else 0
+    return check(shell.home)._asdict()
+
+
+def _fetched(client: Client, file: Path) -> int:
+    with new_file(file) as opened:
+        return int(client.backup(opened)["last"])
+
+
+def _copied(shell: Shell, file: Path) -> int:
+    from clearway.compose.database import backup
+
+    return backup(shell.home, file)
 
 
 @command("compact")

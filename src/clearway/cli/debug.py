@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clearway.cli import shown
-from clearway.cli.audit import compare, say
+from clearway.cli.audit import say
 from clearway.cli.faults import FAILED
+from clearway.cli.past import asked, new_file
 from clearway.cli.shell import Shell, command, group
-from clearway.model.errors import ControllerError
+
+if TYPE_CHECKING:
+    from clearway.sdk.client import Client
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _BUNDLE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -34,18 +37,23 @@ def _bundle(shell: Shell, file: Path) -> None:
     and what stands behind the host in an address. Names of jobs, users, queues and nodes stay. The journal goes back to
     the last snapshot before a controller took over, so that its decisions can be taken again.
     """
+    made = asked(shell, lambda client: _fetched(client, file), lambda: _made(shell, file))
+    if shell.as_json:
+        shell.document({"file": str(file), **made})
+    else:
+        what = f"records {made['first']} to {made['last']}, {made['redacted']} values left out"
+        shell.line(f"wrote {file}: {shown.size(made['size'])}, {what}")
+
+
+def _fetched(client: Client, file: Path) -> dict[str, Any]:
+    with new_file(file) as opened:
+        return client.bundle(opened)
+
+
+def _made(shell: Shell, file: Path) -> dict[str, Any]:
     from clearway.compose.bundle import make_bundle
 
-    try:
-        status: dict[str, Any] | None = shell.client().status()
-    except ControllerError:
-        status = None  # what it was about to do stands in the journal
-    made = make_bundle(shell.home, file, status)
-    if shell.as_json:
-        shell.document({"file": str(file), **made._asdict()})
-    else:
-        what = f"records {made.first} to {made.last}, {made.redacted} values left out"
-        shell.line(f"wrote {file}: {shown.size(made.size)}, {what}")
+    return make_bundle(shell.home, file, None)._asdict()
 
 
 @command("replay")
@@ -56,6 +64,7 @@ def _replay(shell: Shell, bundle: Path) -> int:
     Needs nothing of where it was made. Exits with 1 if a plan comes out otherwise.
     """
     from clearway import __version__
+    from clearway.api.past.questions import compare
     from clearway.compose.bundle import bundle_of
 
     with bundle_of(bundle) as (about, again):

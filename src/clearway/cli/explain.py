@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from clearway.cli.past import job_of, progress
+from clearway.cli.past import asked, progress
 from clearway.cli.shell import Shell, command
-from clearway.model.errors import NotFoundError
-
-if TYPE_CHECKING:
-    from clearway.compose.past import PastOf
-    from clearway.loop.world import World
-    from clearway.whatif.again import Cycle
 
 
 @command("explain")
@@ -22,57 +16,28 @@ if TYPE_CHECKING:
 def explain_command(shell: Shell, number: int | None, ref: str | None) -> None:
     """Show one cycle whole: who was considered in which order, what started where, and why the others wait.
 
-    The cycle is decided again from the journal, whether a controller runs or not. For each start it tells the place
+    The cycle is decided again, by what the journal recorded. For each start it tells the place
     that came second, with the parts of both scores.
     """
-    from clearway.compose.past import past_of
-
     if (number is None) == (ref is None):
         raise click.UsageError("either --cycle N or --job JOB")
-    with past_of(shell.home) as past, progress(past.last()) as told:
-        if number is None:
-            number = past.cycle_of(job_of(past.world_at(None), ref or ""))
-        document = _document(past, number, told)
+    document = asked(
+        shell,
+        lambda client: client.cycle_of(ref or "") if number is None else client.cycle(number),
+        lambda: _read(shell, number, ref),
+    )
     if shell.as_json:
         shell.document(document)
     else:
         _tell(shell, document)
 
 
-def _document(past: PastOf, number: int, told: Any) -> dict[str, Any]:  # noqa: ANN401 - takes a number
-    again = past.again(told)
-    for cycle in again.cycles(traced=number):
-        if cycle.planned.cycle == number:
-            return _shown(again.world, cycle)
-    raise NotFoundError(f"there is no cycle {number} in the journal that can be decided again")
+def _read(shell: Shell, number: int | None, ref: str | None) -> dict[str, Any]:
+    from clearway.api.past.questions import cycle
+    from clearway.compose.past import past_of
 
-
-def _shown(world: World, cycle: Cycle) -> dict[str, Any]:
-    from clearway.api.moments import FACE, iso
-    from clearway.model.events import ClassWaits
-    from clearway.observe.cycle_rows import decided_rows, turn_row
-    from clearway.observe.words import sentence
-
-    def job_name(job: int) -> str:
-        entry = world.jobs.get(job)  # type: ignore[call-overload]
-        return str(job) if entry is None else entry.spec.name
-
-    line = world.state.view.line
-    members = {cls.id: [w.spec.name for w in cls.jobs.values() if not w.started] for cls in line.classes.values()}
-    plan, reasons = cycle.planned, {cls.id: cls.reasons for cls in line.classes.values()}
-    reasons |= {record.cls: record.reasons for record in cycle.records if isinstance(record, ClassWaits)}
-    waits = {cls: "; ".join(sentence(reason, FACE.moment) for reason in told) for cls, told in reasons.items()}
-    return {
-        "cycle": plan.cycle,
-        "at": iso(plan.at_us),
-        "read": plan.revision,
-        "policy": plan.policy,
-        "seed": plan.seed,
-        "same": cycle.difference is None,
-        "considered": cycle.considered,
-        "turns": [turn_row(turn, waits.get(turn.cls, "")) for turn in cycle.turns],
-        "decided": decided_rows(cycle.records, job_name, world.node_name, members, FACE),  # type: ignore[arg-type]
-    }
+    with past_of(shell.home) as past, progress(past.last()) as told:
+        return cycle(past, told, number, ref or "")
 
 
 def _tell(shell: Shell, found: dict[str, Any]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from clearway.cli.past import asked
 from clearway.cli.shell import Shell, command
 from clearway.model.errors import InputError
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clearway.interop.importing import Column, Imported, Options
+    from clearway.sdk.client import Client
 
 SOURCES = ("slurm", "kubernetes", "ray", "csv")
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -32,24 +34,34 @@ def _export(shell: Shell, file: Path) -> None:
 
     Commands, directories and environments stay where they are: a replay needs none of them.
     """
-    from clearway.compose.history import records
-    from clearway.sim.workloads.history import History
-    from clearway.sim.workloads.writer import written
-
-    history = History(partial(records, shell.home))
-    jobs = 0
-    try:
-        with written(file, {"title": "exported by clearway history", **history.header}) as write:
-            for arrival in history.arrivals():
-                write(arrival)
-                jobs += 1
-    except OSError as error:
-        raise InputError("file", str(file), f"a file that can be written ({error.strerror})") from error
+    found = asked(shell, lambda client: _fetched(client, file), lambda: _read(shell, file))
     if shell.as_json:
-        shell.document({"file": str(file), "jobs": jobs, "unfinished": history.unfinished})
+        shell.document({"file": str(file), **found})
     else:
-        rest = f"; {history.unfinished} that are not over were left out" if history.unfinished else ""
-        shell.line(f"wrote {jobs} jobs to {file}{rest}")
+        rest = f"; {found['unfinished']} that are not over were left out" if found["unfinished"] else ""
+        shell.line(f"wrote {found['jobs']} jobs to {file}{rest}")
+
+
+def _fetched(client: Client, file: Path) -> dict[str, Any]:
+    try:
+        with file.open("wb") as opened:
+            return client.history(opened, compressed=file.name.endswith(".gz"))
+    except OSError as error:
+        raise _unwritten(file, error) from error
+
+
+def _read(shell: Shell, file: Path) -> dict[str, Any]:
+    from clearway.compose.history import records
+    from clearway.sim.workloads.history import export
+
+    try:
+        return export(partial(records, shell.home), file)
+    except OSError as error:
+        raise _unwritten(file, error) from error
+
+
+def _unwritten(file: Path, error: OSError) -> InputError:
+    return InputError("file", str(file), f"a file that can be written ({error.strerror})")
 
 
 @command("import")

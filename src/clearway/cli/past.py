@@ -1,26 +1,23 @@
-"""Moments, progress and jobs for commands that ask the journal about the past."""
+"""Of the controller, or of the journal where none runs: what commands ask about the past."""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from clearway.model import values
-from clearway.model.errors import NotFoundError
-from clearway.model.ids import JobId
+from clearway.model.errors import ConflictError, ControllerError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from clearway.loop.world import World
+    from clearway.cli.shell import Shell
+    from clearway.sdk.client import Client
 
+T = TypeVar("T")
 SHOWN_EVERY = 500
-
-
-def moment(name: str, text: str | None) -> int | None:
-    """Return the moment that an option names, None for none; InputError where it is none."""
-    return None if text is None else values.instant(name, text)
 
 
 @contextmanager
@@ -38,13 +35,27 @@ def progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda number: None if number % SHOWN_EVERY else bars.update(task, completed=number)
 
 
-def job_of(world: World, ref: str) -> JobId:
-    """Return the job that a number, a name, `id:N` or `name:NAME` meant in a world. NotFoundError: there was none."""
-    kind, colon, rest = ref.partition(":")
-    number = rest if colon and kind == "id" else ref
-    if number.isascii() and number.isdigit() and (int(number) in world.jobs or JobId(int(number)) in world.state.over):
-        return JobId(int(number))
-    named = world.job_named(rest if colon and kind == "name" else ref)
-    if named is None:
-        raise NotFoundError(f"there was no job {ref!r} then")
-    return named
+def asked(shell: Shell, running: Callable[[Client], T], otherwise: Callable[[], T]) -> T:
+    """Ask the controller; where none runs, do the other thing, which reads the journal here."""
+    try:
+        client = shell.client()
+    except ControllerError:
+        return otherwise()
+    return running(client)
+
+
+@contextmanager
+def new_file(file: Path) -> Iterator[BinaryIO]:
+    """Open a new file for its owner alone, and remove it again where what is to be in it does not come whole."""
+    if file.exists():
+        raise ConflictError(f"{file} is there already: nothing is written over it")
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise InputError("file", str(file), f"a file that can be written ({error.strerror})") from error
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            yield opened
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise

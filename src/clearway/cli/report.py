@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import re
 import sys
-import time
 from typing import Any
 
 import click
 
 from clearway.cli import shown
-from clearway.cli.past import progress
+from clearway.cli.past import asked, progress
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Column, draw
-from clearway.model import values
 
 _COLUMNS = (
     Column("GPU HOURS", right=True), Column("USED", right=True), Column("LOST", right=True), Column("COST", right=True),
@@ -22,7 +20,6 @@ _COLUMNS = (
     Column("FAILED", right=True), Column("CANCELLED", right=True),
 )  # fmt: skip
 _FORMULA = re.compile(r"[=+\-@\t\r]")
-_LENGTH = re.compile(r"[0-9.smhd ]+")
 
 
 @command("report")
@@ -38,22 +35,12 @@ def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv:
     What is held counts from the decision until it is free again, also in attempts that were stopped; LOST is that of
     attempts that did not succeed, USED what the devices really worked, of the hours in which that was measured. The
     cost of a task is the price of its node, times its part of it, times that time.
-    Reads the journal, whether a controller runs or not.
+    The controller is asked, and its journal read where none runs.
     """
-    from clearway.api.moments import iso
-    from clearway.compose.past import past_of
-    from clearway.model.errors import InputError
-    from clearway.observe.accounting import accounts
-
-    now_us = time.time_ns() // 1000
-    from_us = _moment("since", since, now_us)
-    to_us = now_us if until is None else _moment("until", until, now_us)
-    if from_us >= to_us:
-        raise InputError("since", since, "a moment before that of --until")
-    with past_of(shell.home) as past, progress(past.last()):
-        rows = accounts(past.world_at(from_us), past.records_after(from_us), by, from_us, to_us)
+    found = asked(shell, lambda client: client.report(since, until, by), lambda: _read(shell, since, until, by))
+    rows = found["accounts"]
     if shell.as_json:
-        shell.document({"from": iso(from_us), "to": iso(to_us), "by": by, "accounts": rows})
+        shell.document(found)
     elif as_csv:
         _csv(rows, by)
     elif rows:
@@ -62,11 +49,12 @@ def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv:
         shell.line("nothing was held, and no job ended, in that time")
 
 
-def _moment(field: str, text: str, now_us: int) -> int:
-    """Return the moment that a text names: a time, or how long ago."""
-    if _LENGTH.fullmatch(text):
-        return max(now_us - values.duration(field, text), 0)
-    return values.instant(field, text)
+def _read(shell: Shell, since: str, until: str | None, by: str) -> dict[str, Any]:
+    from clearway.api.past.questions import report
+    from clearway.compose.past import past_of
+
+    with past_of(shell.home) as past, progress(past.last()):
+        return report(past, since, until, by)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

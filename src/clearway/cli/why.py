@@ -10,9 +10,8 @@ import click
 from clearway.cli import shown
 from clearway.cli.choices import JOB
 from clearway.cli.outlooks import outlook_lines
-from clearway.cli.past import moment
+from clearway.cli.past import asked
 from clearway.cli.shell import Shell, command
-from clearway.cli.why_past import has_journal, why_then
 from clearway.model.errors import ConflictError, ControllerError, NotFoundError
 
 if TYPE_CHECKING:
@@ -40,15 +39,20 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
     one word with which it would start now. Each of them was tried on a copy of what is so now.
     """
     if at is not None:
-        _tell_past(shell, why_then(shell, job, moment("at", at), brief=brief))
+        told = asked(
+            shell,
+            lambda client: client.why_then(job, at, brief=brief),
+            lambda: _read(shell, job, at, brief=brief),
+        )
+        _tell_past(shell, told)
         return
     try:
         client = shell.client()
     except ControllerError:
-        if not has_journal(shell.home):
+        if not _has_journal(shell):
             raise
         shell.note("no controller runs: this is what its journal says")
-        _tell_past(shell, why_then(shell, job, None, brief=brief))
+        _tell_past(shell, _read(shell, job, None, brief=brief))
         return
     told = client.why(job)
     if told["state"] == "pending" and not brief:
@@ -72,6 +76,26 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
     for line in _outlook(told):
         shell.line(f"  {line}")
     _tell_rest(shell, told, said)
+
+
+def _has_journal(shell: Shell) -> bool:
+    """Return whether a controller has ever written a journal for a home."""
+    from clearway.compose.past import past_of
+
+    try:
+        with past_of(shell.home) as past:
+            return past.last() > 0
+    except NotFoundError:
+        return False
+
+
+def _read(shell: Shell, job: str, at: str | None, *, brief: bool) -> dict[str, Any]:
+    from clearway.api.past.questions import moment
+    from clearway.api.past.then import why_then
+    from clearway.compose.past import past_of
+
+    with past_of(shell.home) as past:
+        return why_then(past, job, moment("at", at), brief=brief)
 
 
 def _tell_rest(shell: Shell, told: dict[str, Any], said: list[dict[str, Any]]) -> None:

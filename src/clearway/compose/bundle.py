@@ -38,7 +38,7 @@ from clearway.store.codec import decode, encode
 from clearway.whatif.again import Again
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from clearway.config.settings import Settings
@@ -58,7 +58,9 @@ class Made(NamedTuple):
     size: int
 
 
-def make_bundle(home: Path | None, file: Path, status: dict[str, Any] | None) -> Made:
+def make_bundle(
+    home: Path | None, file: Path, status: dict[str, Any] | None, options: Mapping[str, object] | None = None
+) -> Made:
     """Write a bundle into a new file, which only its owner can read. ConflictError: it is there already.
 
     `status` is what a running controller says of itself.
@@ -68,7 +70,7 @@ def make_bundle(home: Path | None, file: Path, status: dict[str, Any] | None) ->
     if not file.parent.is_dir():
         raise InputError("file", str(file), f"a file that can be written (there is no folder {file.parent})")
     where = home_dir(home)
-    settings = load_settings(where)
+    settings = load_settings(where, options)
     redaction = Redaction(_secrets(settings))
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -19,7 +19,7 @@ from clearway.store.copying import copy
 from clearway.store.sqlite import SqliteJournal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from clearway.config.settings import Settings
@@ -38,8 +38,8 @@ class Found(NamedTuple):
     faults: list[str]
 
 
-def _settings(home: Path | None) -> Settings:
-    return load_settings(home_dir(home))
+def _settings(home: Path | None, options: Mapping[str, object] | None = None) -> Settings:
+    return load_settings(home_dir(home), options)
 
 
 @contextmanager
@@ -60,13 +60,13 @@ def upgrade(home: Path | None) -> tuple[str, int, int]:
         return journal.place, found, journal.version()
 
 
-def backup(home: Path | None, file: Path) -> int:
+def backup(home: Path | None, file: Path, options: Mapping[str, object] | None = None) -> int:
     """Copy the journal into a new file, also while a controller runs; return the number of the last record."""
     if file.exists():
         raise ConflictError(f"{file} is there already: a backup is never written over something")
     if not file.parent.is_dir():
         raise InputError("file", str(file), f"a file that can be written (there is no folder {file.parent})")
-    with closing(open_reader(_settings(home))) as source:
+    with closing(open_reader(_settings(home, options))) as source:
         try:
             with closing(SqliteJournal(file)) as target:
                 last = copy(source, target)
@@ -116,9 +116,9 @@ def _rebuilt(settings: Settings, journal: SqlJournal) -> tuple[World, Board]:
     return world, board
 
 
-def check(home: Path | None) -> Found:
+def check(home: Path | None, options: Mapping[str, object] | None = None) -> Found:
     """Read all of a journal, also while a controller runs, and see whether it adds up."""
-    settings = _settings(home)
+    settings = _settings(home, options)
     with closing(open_reader(settings)) as journal:
         faults = journal.faults()
         number = live = 0

@@ -14,7 +14,7 @@ from clearway.model.events import AttemptEnded, Ended, Planned, Requeued, Starte
 from clearway.whatif.again import Again
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from clearway.loop.world import World
@@ -98,7 +98,10 @@ class PastOf:
 
 
 @contextmanager
-def past_of(home: Path | None = None) -> Iterator[PastOf]:
-    """Open the journal of a home to read. Raises NotFoundError where there is none, StoreError."""
-    with closing(open_reader(load_settings(home_dir(home)))) as journal:
+def past_of(home: Path | None = None, options: Mapping[str, object] | None = None) -> Iterator[PastOf]:
+    """Open the journal of a home to read; `options` are settings over those of its file.
+
+    Raises NotFoundError where there is none, StoreError.
+    """
+    with closing(open_reader(load_settings(home_dir(home), options))) as journal:
         yield PastOf(journal)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.config.home import check_owner, home_dir, read_running
 from clearway.model.errors import ControllerError, NotFoundError
+from clearway.sdk.past import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ TERMINAL = frozenset({"succeeded", "failed", "cancelled", "refused"})
 Row = dict[str, Any]
 
 
-class Client:
+class Client(Past):
     """Talks HTTP to one controller. May be shared by threads: each call has its own connection."""
 
     def __init__(self, transport: Transport) -> None:
@@ -420,12 +421,6 @@ class Client:
     def shutdown(self) -> None:
         """Ask the controller to stop. Running tasks go on. Returns at once; the process ends soon after."""
         self._transport.call("POST", "shutdown")
-
-    @staticmethod
-    def _path(*parts: str) -> str:
-        from urllib.parse import quote
-
-        return "/".join(quote(str(part), safe="") for part in parts)
 
     def _get(self, *parts: str) -> Row:
         answer: Row = self._transport.call("GET", self._path(*parts))

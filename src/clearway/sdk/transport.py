@@ -23,6 +23,8 @@ ANSWER_S = 120.0  # a controller that has not answered by then hangs; its slowes
 PIECE_BYTES = 64 * 1024
 PREFIX = "/api/v1/"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+ABOUT = "Clearway-About"
+"""The header in which an answer that is a file says, as JSON, what is in it."""
 NOW = "Clearway-Now"
 """The header in which each answer says what the controller's clock says: nobody sets that one."""
 
@@ -94,11 +96,13 @@ class Transport:
         """Return a connection that stays open, for bytes that are not JSON."""
         return Line(self._where, self._connect, {k: v for k, v in self._headers.items() if k != "Connection"})
 
-    def stream(self, path: str, query: Mapping[str, object]) -> Iterator[bytes]:
-        """Yield the answer in pieces as they come, however long that takes."""
+    def stream(self, path: str, query: Mapping[str, object], about: dict[str, Any] | None = None) -> Iterator[bytes]:
+        """Yield the answer in pieces as they come, however long that takes; add what is said beside it to `about`."""
         connection = self._connect(None)
         try:
             answer = self._open(connection, "GET", path, query, None)
+            if about is not None:
+                about.update(json.loads(answer.getheader(ABOUT, "{}")))
             while piece := answer.read1(PIECE_BYTES):
                 yield piece
         except (OSError, HTTPException) as error:

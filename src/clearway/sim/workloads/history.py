@@ -19,9 +19,11 @@ from clearway.model.values import SECOND_US
 from clearway.sim.truth import Truth
 from clearway.sim.workloads.fleet_words import limit_words, node_words, queue_words
 from clearway.sim.workloads.trace import Arrival
+from clearway.sim.workloads.writer import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, NodeSpec, QueueSpec
@@ -135,3 +137,13 @@ def _truth(life: _Life) -> Truth:
         cancel_after_us=life.ended_us - life.submitted_us if cancelled else None,
         took_us=max(0, life.ended_us - life.submitted_us),
     )
+
+
+def export(records: Callable[[], Iterable[Record]], file: Path) -> dict[str, int]:
+    """Write the jobs that are over to a workload file; return how many they are, and how many are not over."""
+    history, jobs = History(records), 0
+    with written(file, {"title": "exported by clearway history", **history.header}) as write:
+        for arrival in history.arrivals():
+            write(arrival)
+            jobs += 1
+    return {"jobs": jobs, "unfinished": history.unfinished}

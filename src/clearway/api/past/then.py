@@ -1,53 +1,36 @@
-"""What `clearway why` says from the journal alone: of a moment in the past, or where no controller runs."""
+"""Why a job was where it was, from the journal alone: at a moment in the past, or where no controller runs."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Any
 
-from clearway.cli.past import job_of
-from clearway.model.errors import InputError, NotFoundError
+from clearway.api.moments import FACE, iso
+from clearway.api.past.questions import job_of
+from clearway.api.rows import full_reason
+from clearway.model.errors import InputError
 from clearway.model.events import Ended, Requeued, Submitted
 from clearway.model.states import State, shown
+from clearway.observe.outlook_rows import outlook_row
+from clearway.whatif.outlook import outlook
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from clearway.cli.shell import Shell
-    from clearway.compose.past import Turn
+    from clearway.compose.past import PastOf, Turn
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
     from clearway.model.reasons import Reason
 
 
-def has_journal(home: Path | None) -> bool:
-    """Return whether a controller has ever written a journal for a home."""
-    from clearway.compose.past import past_of
-
-    try:
-        with past_of(home) as past:
-            return past.last() > 0
-    except NotFoundError:
-        return False
-
-
-def why_then(shell: Shell, ref: str, at_us: int | None, *, brief: bool) -> dict[str, Any]:
+def why_then(past: PastOf, ref: str, at_us: int | None, *, brief: bool) -> dict[str, Any]:
     """Return why a job waited, ran or was over at a moment; None: by the last record.
 
     InputError: a moment that is still to come; NotFoundError: there was no such job then.
     """
-    from clearway.api.moments import FACE, iso
-    from clearway.api.rows import full_reason
-    from clearway.compose.past import past_of
-    from clearway.observe.outlook_rows import outlook_row
-    from clearway.whatif.outlook import outlook
-
     if at_us is not None and at_us > time.time_ns() // 1000:
         raise InputError("at", iso(at_us), "a moment that is not still to come")
-    with past_of(shell.home) as past:
-        world = past.world_at(at_us)
-        job = job_of(world, ref)
-        turns = past.turns_of(job, at_us)
+    world = past.world_at(at_us)
+    job = job_of(world, ref)
+    turns = past.turns_of(job, at_us)
     entry, now_us = world.jobs.get(job), world.now_us if at_us is None else at_us
     state = world.state.over[job] if entry is None else entry.state
     reasons, since_us = _waits(world, entry, turns) if state == State.PENDING and entry is not None else _last(turns)

@@ -1,0 +1,71 @@
+"""What the client asks about the past: each is answered by a process of its own beside the controller."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO
+
+    from clearway.sdk.transport import Transport
+
+Row = dict[str, Any]
+
+
+class Past:
+    """The part of a client that asks about the past."""
+
+    _transport: Transport
+
+    def report(self, since: str = "30d", until: str | None = None, by: str = "queue") -> Row:
+        """Return accounts of a time by `tenant`, `user` or `queue`; moments in ISO 8601, or so long ago: 30d."""
+        return self._asked("report", {"since": since, "until": until, "by": by})
+
+    def cycle(self, number: int) -> Row:
+        """Return one cycle whole, decided again."""
+        return self._asked(f"cycles/{int(number)}", {})
+
+    def cycle_of(self, ref: str) -> Row:
+        """Return the cycle whole in which a job started last."""
+        return self._asked(self._path("jobs", ref, "cycle"), {})
+
+    def why_then(self, ref: str, at: str, *, brief: bool = False) -> Row:
+        """Return why a job waited, ran or was over at a moment in ISO 8601; not `brief`: and what would change it."""
+        return self._asked(self._path("jobs", ref, "then"), {"at": at, "brief": brief})
+
+    def audit(self, start: str | None = None, end: str | None = None, cycle: int | None = None) -> Row:
+        """Have what the journal records decided again; return how much, and the first plan that differs."""
+        return self._asked("audit", {"from": start, "to": end, "cycle": cycle})
+
+    def check_journal(self) -> Row:
+        """Have the whole journal read; return what is wrong in `faults`."""
+        return self._asked("journal/check", {})
+
+    def history(self, file: BinaryIO, *, compressed: bool = False) -> Row:
+        """Write the jobs that are over to a workload file; return how many they are, and how many are not over."""
+        return self._fetched("history", {"compressed": compressed}, file)
+
+    def backup(self, file: BinaryIO) -> Row:
+        """Write a copy of the journal, an SQLite database; return the number of its last record."""
+        return self._fetched("journal/backup", {}, file)
+
+    def bundle(self, file: BinaryIO) -> Row:
+        """Write an archive of what happened, without secrets; return what is in it."""
+        return self._fetched("journal/bundle", {}, file)
+
+    def _asked(self, path: str, query: Mapping[str, object]) -> Row:
+        answer: Row = json.loads(b"".join(self._transport.stream(path, query)))
+        return answer
+
+    def _fetched(self, path: str, query: Mapping[str, object], file: BinaryIO) -> Row:
+        about: Row = {}
+        file.writelines(self._transport.stream(path, query, about))
+        return about
+
+    @staticmethod
+    def _path(*parts: str) -> str:
+        from urllib.parse import quote
+
+        return "/".join(quote(str(part), safe="") for part in parts)

@@ -1,0 +1,113 @@
+"""Questions about the past, put to a controller that runs: answered beside it, and none outlives who asked."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import socket
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clearway.api.past.child import Question
+from clearway.api.past.relay import Relay
+from clearway.config.home import read_running
+from clearway.model.errors import FullError, InputError, NotFoundError
+from tests.api.live import live, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clearway.sdk.client import Client
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("past")
+
+
+@pytest.fixture(scope="module")
+def client(home: Path) -> Iterator[Client]:
+    with live(home, devices=1, listen="127.0.0.1:0") as found:
+        (first,) = found.submit([{"name": "first", "run": ["true"], "gpus": 1, "user": "ada"}])
+        assert found.wait(f"id:{first['id']}")["state"] == "succeeded"
+        yield found
+
+
+def test_accounts_cycles_and_reasons_come_from_the_controller(client: Client) -> None:
+    (account,) = client.report(by="user")["accounts"]
+    assert (account["name"], account["starts"], account["succeeded"]) == ("ada", 1, 1)
+    cycle = client.cycle_of("first")
+    assert (cycle["same"], [turn["name"] for turn in cycle["turns"]]) == (True, ["first"])
+    assert client.cycle(cycle["cycle"]) == cycle
+    then = client.why_then("first", datetime.now(UTC).isoformat())
+    assert (then["state"], then["records"]) == ("succeeded", "here")
+    assert client.audit()["first_difference"] is None
+    assert client.check_journal()["faults"] == []
+
+
+def test_what_is_refused_is_refused_as_everywhere(client: Client) -> None:
+    with pytest.raises(NotFoundError, match="no cycle 99999"):
+        client.cycle(99999)
+    with pytest.raises(NotFoundError, match="'nobody'"):
+        client.cycle_of("nobody")
+    with pytest.raises(InputError, match="still to come"):
+        client.why_then("first", "2199-01-01T00:00:00Z")
+    with pytest.raises(InputError, match="since"):
+        client.report(since="tomorrow")
+
+
+def test_files_come_whole_with_what_is_in_them(client: Client, home: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with copy.open("wb") as file:
+        last = client.backup(file)["last"]
+    with closing(sqlite3.connect(copy)) as database:
+        assert database.execute("SELECT max(number) FROM journal").fetchone() == (last,)
+    plain, packed, bundle = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    assert client.history(plain) == client.history(packed, compressed=True) == {"jobs": 1, "unfinished": 0}
+    assert gzip.decompress(packed.getvalue()) == plain.getvalue()
+    made = client.bundle(bundle)
+    assert made["size"] == len(bundle.getvalue())
+    assert not list(home.glob("sent-*")), "nothing is left in the home"
+
+
+def test_who_goes_away_ends_the_process_that_works_for_him(client: Client, home: Path) -> None:
+    running = read_running(home)
+    assert running is not None
+    held = [socket.socket(socket.AF_UNIX) for _ in range(4)]
+    for one in held:
+        one.connect(running.socket)
+        one.sendall(b"GET /api/v1/audit HTTP/1.1\r\nHost: x\r\n\r\n")
+        one.close()
+    assert client.audit()["first_difference"] is None, "there is room again"
+    until(lambda: not _children(running.pid), "no process is left over")
+
+
+def _children(pid: int) -> list[str]:
+    """Return the processes of a controller that answer questions."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            children = (task / "children").read_text().split()
+            found += [one for one in children if b"past.child" in Path(f"/proc/{one}/cmdline").read_bytes()]
+        except OSError:
+            continue
+    return found
+
+
+def test_more_than_can_wait_are_told_to_ask_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clearway.api.past.relay.MOST_WAITING", 0)
+
+    async def ask() -> None:
+        async with Relay(tmp_path).child(Question("audit", str(tmp_path), "sqlite")):
+            pytest.fail("it was let in")
+
+    with pytest.raises(FullError, match="wait already"):
+        asyncio.run(ask())
