@@ -75,7 +75,7 @@ def test_files_come_whole_with_what_is_in_them(client: Client, home: Path, tmp_p
     assert gzip.decompress(packed.getvalue()) == plain.getvalue()
     made = client.bundle(bundle)
     assert made["size"] == len(bundle.getvalue())
-    assert not list(home.glob("sent-*")), "nothing is left in the home"
+    until(lambda: not list(home.glob("sent-*")), "nothing is left in the home")
 
 
 def test_who_goes_away_ends_the_process_that_works_for_him(client: Client, home: Path) -> None:
