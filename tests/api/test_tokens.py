@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -322,6 +323,18 @@ def test_a_browser_that_is_not_in_is_told_what_to_do(port: Port, path: str) -> N
     assert (told.status, told.headers["content-type"]) == (401, "text/html; charset=utf-8")
     assert b"clearway dashboard" in told.body
     assert told.headers["cache-control"] == "no-store"
+
+
+def test_a_body_of_two_lengths_is_refused_with_what_stands_behind_it(client: Client, port: Port) -> None:
+    token = client.make_token({"user": "smuggler", "role": "viewer"})["token"]
+    head = f"POST /api/v1/links HTTP/1.1\r\nHost: {port.host}\r\nAuthorization: Bearer {token}\r\n"
+    both = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    host, _, number = port.host.rpartition(":")
+    with socket.create_connection((host, int(number)), PATIENCE_S) as peer:
+        peer.sendall(f"{head}{both}GET /api/v1/health HTTP/1.1\r\nHost: {port.host}\r\n\r\n".encode())
+        told = b"".join(iter(lambda: peer.recv(65536), b""))
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert told.count(b"HTTP/1.1 ") == 1
 
 
 def test_a_program_that_is_not_in_gets_a_problem(port: Port) -> None:

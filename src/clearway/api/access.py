@@ -152,6 +152,9 @@ class Access:
     async def _known(self, scope: Scope) -> Who | None:
         """Return who asks; None where that does not matter. Raises HttpFault for who may not come in."""
         headers = dict(scope["headers"])
+        if b"content-length" in headers and b"transfer-encoding" in headers:  # two readers would see two requests
+            told = {"Connection": "close"}
+            raise HttpFault(400, "http", "a body has either a Content-Length or a Transfer-Encoding", told)
         if scope.get("state", {}).get(OWNER) is True:
             return self._doors.owner(OWNERS[0], "")
         doors, address = self._doors, self._doors.address(scope, headers)
