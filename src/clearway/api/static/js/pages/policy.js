@@ -39,7 +39,7 @@ function numbers(policy, times) {
 /** How long it took to decide, minute by minute. */
 function pace(times) {
   if (!times || times.minutes.length === 0) return null;
-  const rows = times.minutes.slice(-30).reverse();
+  const rows = times.minutes.slice(-15).reverse();
   const most = Math.max(...rows.map((one) => one.p99_ms), 1e-9);
   const columns = [
     { name: "Minute", head: true, when: true, cell: (one) => when(one.at) },
@@ -48,7 +48,7 @@ function pace(times) {
     { name: "Median", right: true, cell: (one) => `${number(one.median_ms)} ms` },
     { name: "99 %", right: true, cell: (one) => `${number(one.p99_ms)} ms` },
   ];
-  return panel("How long it decides", { note: "the latest first" }, h("div", { class: "scroll tall" }, table(columns, rows, { caption: "Decision times by minute", fold: false })));
+  return panel("How long it decides", { note: "the latest first" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Decision times" }, table(columns, rows, { caption: "Decision times by minute", fold: false })));
 }
 
 function inForce(policy) {
