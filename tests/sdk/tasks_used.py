@@ -13,7 +13,7 @@ from clearway import task
 from clearway.model.errors import CallTimedOutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
 
 
 @task
@@ -126,6 +126,42 @@ def asks_slow(path: str) -> str:
 
 
 @task
+def steps(folder: str, count: int) -> Iterator[str]:
+    """Yield a word for each file of a folder, once it is there."""
+    for number in range(count):
+        while not (Path(folder) / str(number)).exists():
+            time.sleep(0.01)
+        yield f"step {number}"
+
+
+@task(max_retries=1, retry_backoff=0.01)
+def breaks_once(path: str, count: int) -> Iterator[int]:
+    for number in range(count):
+        if number == count // 2 and not Path(path).exists():
+            Path(path).touch()
+            os._exit(9)
+        yield number
+
+
+@task
+async def steps_async(count: int) -> AsyncIterator[bytes]:
+    for number in range(count):
+        await asyncio.sleep(0)
+        yield bytes([number]) * 300_000
+
+
+@task
+def yields_then_raises(count: int) -> Iterator[int]:
+    yield from range(count)
+    raise KeyError("at its end")
+
+
+@task
+def reads(count: int) -> int:
+    return sum(yields.remote(count))
+
+
+@task
 def pause(milliseconds: int) -> None:
     time.sleep(milliseconds / 1000)
 
@@ -169,6 +205,11 @@ class _Counter:
 
     async def later(self) -> int:
         return self.value
+
+    def count_to(self, most: int) -> Iterator[int]:
+        while self.value < most:
+            self.value += 1
+            yield self.value
 
     def pid(self) -> int:
         return os.getpid()

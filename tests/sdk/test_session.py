@@ -57,7 +57,7 @@ def test_elsewhere_one_that_cannot_be_started_is_told_at_once(
 def test_one_that_was_there_is_waited_for_a_while(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "reach", _Ways(0))
     session.raw("calls/1")
-    session._line = None
+    session._way.line = None
     monkeypatch.setattr(room, "reach", _Ways(5))
     assert session.raw("calls/1") == b"answer"
 

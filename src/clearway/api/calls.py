@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from clearway.api.desk import Desk
 
+MOST_WAIT_MS = 3_600_000
 MEDIA_TYPE = "application/msgpack"
 T = TypeVar("T")
 
@@ -78,6 +79,19 @@ async def members(
             return read.members_of(connection, call, first, most)
 
     return _answer(await run_in_threadpool(found))
+
+
+@router.get("/calls/{call}/items")
+async def items(
+    desk: TheDesk,
+    call: TheCall,
+    first: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+    most: Annotated[int, Query(ge=1, le=LARGEST)] = 1000,
+    wait_ms: Annotated[int, Query(ge=0, le=MOST_WAIT_MS)] = 0,
+) -> Response:
+    """Return what a call of a generator has yielded from a position on; waits for some as long as asked."""
+    found = await _until_stopping(desk, desk.calls.items(call, first, most, wait_ms), wire.Yielded())
+    return _answer(found)
 
 
 @router.get("/calls/{call}/failure")

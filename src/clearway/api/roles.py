@@ -25,6 +25,7 @@ _NEEDED: dict[Role, str] = {
         GET jobs, jobs/{ref}, jobs/{ref}/events, jobs/{ref}/why, jobs/{ref}/outlook, jobs/{ref}/wait, jobs/{ref}/logs
         GET nodes, nodes/{node}, queues, queues/{queue}, bookings
         GET calls, calls/{call}, calls/{call}/why, calls/{call}/logs, calls/{call}/members, calls/{call}/failure
+        GET calls/{call}/items
         GET flows, flows/{flow}, schedules, schedules/{schedule}, searches, searches/{search}
         POST links, session/end
     """,

@@ -18,7 +18,7 @@ from clearway.calls.rates import Rates
 from clearway.calls.recipes import Recipes
 from clearway.calls.states import Kind, State
 from clearway.calls.tidy import tidy
-from clearway.calls.wire import Enter, Given, calls_of, check, file_of, numbered
+from clearway.calls.wire import Enter, Given, Problem, calls_of, check, file_of, numbered, yielded_of
 from clearway.model.errors import FullError, InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from clearway.calls.ends import Ended
-    from clearway.calls.wire import Done, Problem, Recipe
+    from clearway.calls.wire import Done, Recipe
     from clearway.calls.words import Rules
     from clearway.model.fleet import QueueSpec
 
@@ -223,7 +223,7 @@ class Book:
         found: dict[int | None, tuple[Any, int]] = {}
         query = select(_C.id, _C.kind, _C.result).where(_C.id.in_(wanted))
         for row in connection.execute(query):
-            alone = row.kind == Kind.CALL
+            alone = row.kind == Kind.CALL and yielded_of(row.result) is None
             found[row.id] = (row.result if alone else None, row.id)
         return found
 
@@ -265,6 +265,9 @@ class Book:
             one = told[row.id]
             if row.attempt != one.attempt:
                 continue
+            count = yielded_of(one.value)
+            if count is not None and count != row.given:
+                one = told[row.id] = _too_few(one, row.given, count)
             pool = self.pools[row.pool]
             pool.held -= 1
             pool.took(one.took_us)
@@ -432,6 +435,11 @@ def _next_calls(pool: int, most: int) -> Any:  # noqa: ANN401  SQLAlchemy's own 
         .limit(most)
         .with_for_update(skip_locked=True)
     )
+
+
+def _too_few(one: Done, there: int, count: int) -> Done:
+    told = f"it yielded {count} items, and {there} of them are here: an earlier attempt of it yielded others"
+    return msgspec.structs.replace(one, value=b"", problem=Problem(["CallError", "Exception"], told))
 
 
 def _held_by(job: int, attempt: int) -> tuple[Any, ...]:

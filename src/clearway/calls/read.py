@@ -9,7 +9,8 @@ from sqlalchemy import func, or_, select
 
 from clearway.calls import schema
 from clearway.calls.states import OVER, SHOWN, Kind, State
-from clearway.calls.wire import Member, Members, Over, Problem
+from clearway.calls.streams import values_from
+from clearway.calls.wire import Member, Members, Over, Problem, yielded_of
 from clearway.model.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ MOST_RANGES = 200
 def over_of(row: Any) -> Over:  # noqa: ANN401  a row with the columns of _OVER
     """Return what a reader is told of a node that is over."""
     problem = None if row.problem is None else msgspec.msgpack.decode(row.problem, type=Problem)
+    if yielded_of(row.result) is not None:
+        return Over(row.id, SHOWN[State(row.state)], b"", problem, parts=True)
     return Over(row.id, SHOWN[State(row.state)], row.result or b"", problem, row.kind != Kind.CALL)
 
 
@@ -54,13 +57,19 @@ def existing(connection: Connection, ranges: list[tuple[int, int]]) -> int:
 
 
 def members_of(connection: Connection, node: int, first: int, most: int) -> Members:
-    """Return members of a group from a position on; of a chain, of the part whose result is its own.
+    """Return members of a group, or items that a call yielded, from a position on.
+
+    Of a chain those of the part whose result is its own.
 
     Members that are not over are left out, with all that come after.
     """
     row = _node(connection, node)
     while row.kind == Kind.CHAIN and row.gives is not None:
         row = _node(connection, row.gives)
+    if row.kind == Kind.CALL and (total := yielded_of(row.result)) is not None:
+        values = values_from(connection, row.id, first, most)
+        yielded = [Member(at, Over(row.id, "succeeded", value)) for at, value in enumerate(values, first)]
+        return Members(row.id, total, yielded)
     if row.kind == Kind.CALL:
         return Members(row.id, single=over_of(row) if row.state >= OVER else None)
     query = _OVER.add_columns(_C.position).where(_C.parent == row.id, _C.position >= first).order_by(_C.position)

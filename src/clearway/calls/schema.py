@@ -17,7 +17,7 @@ from sqlalchemy import (
     literal_column,
 )
 
-VERSION = 2
+VERSION = 3
 """Version of these tables. Those of an earlier one are brought up to it, those of a later one are refused."""
 
 TABLES = MetaData()
@@ -134,6 +134,15 @@ part = Table(
 
 gone = Table("calls_gone", TABLES, Column("root", _NUMBER, primary_key=True, autoincrement=False))
 """Roots that were dropped while there still are parts of theirs."""
+
+item = Table(
+    "calls_item",
+    TABLES,
+    Column("node", _NUMBER, primary_key=True, autoincrement=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("value", LargeBinary, nullable=False),
+)
+"""What a call of a generator has yielded; its row's `given` counts them."""
 
 _row = call.c
 LATER, PENDING, HELD, _LARGE = (literal_column(number, Integer) for number in ("0", "1", "2", "33"))

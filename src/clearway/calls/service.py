@@ -23,6 +23,7 @@ from clearway.calls.leases import Leases
 from clearway.calls.polls import Polls, Waiting
 from clearway.calls.seats import Seats
 from clearway.calls.states import OVER
+from clearway.calls.streams import Reader, Streams, accept
 from clearway.calls.upkeep import Upkeep
 from clearway.calls.wire import Entered, Hand, Report
 from clearway.model.errors import (
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from clearway.calls.rates import Bound
     from clearway.calls.read import CallRow
     from clearway.calls.tables import Tables
-    from clearway.calls.wire import Enter, Part, Poll, Polled, Recipe, Turn
+    from clearway.calls.wire import Enter, Part, Poll, Polled, Recipe, Turn, Yielded
     from clearway.calls.words import Rules
     from clearway.control import Controller, JobRow
     from clearway.model.fleet import QueueSpec
@@ -120,7 +121,7 @@ class CallService:
         """Use the tables. `most` calls may wait and run."""
         self._tables, self._now_us = tables, controller.now_us
         self.book = Book(around.read_rules, around.judge, partial(_words_of, controller), most)
-        self._polls = Polls()
+        self._polls, self._streams = Polls(), Streams()
         self._leases = Leases(self.book, controller, around.spec_of, around.pool_of, self._later)
         self._seats = Seats(self.book, self._leases)
         self._upkeep = Upkeep(self.book, tables, around.drop, around.sweep)
@@ -175,6 +176,13 @@ class CallService:
         found: Future[Polled] = Future()
         one = Waiting(said, found)
         self._put(lambda _, now_us: self._polls.begin(one, now_us), one.check, waits=found)
+        return found
+
+    def items(self, call: int, first: int, most: int, wait_ms: int) -> Future[Yielded]:
+        """Wait for what a call yields, from a position on."""
+        found: Future[Yielded] = Future()
+        one = Reader(call, first, most, wait_ms, found)
+        self._put(lambda _, now_us: self._streams.begin(one, now_us), one.look, waits=found)
         return found
 
     def cancel(self, node: int) -> Future[None]:
@@ -281,6 +289,7 @@ class CallService:
         with self._lock:
             closed = self._closed = self._closed or ControllerError("the queue of calls has failed; see the log")
         self._polls.close()
+        self._streams.forget()
         self._seats.close()
         for letter in self._letters:
             if not letter.answer.done():
@@ -291,7 +300,8 @@ class CallService:
         return max(0.0, (min(moments) - self._now_us()) / 1e6) if moments else None
 
     def _due(self) -> tuple[int | None, ...]:
-        return self.book.next_due_us, self.book.rates.next_us, self._polls.next_us, self._seats.next_us
+        waiting = self._polls.next_us, self._streams.next_us, self._seats.next_us
+        return self.book.next_due_us, self.book.rates.next_us, *waiting
 
     def _go(self, letters: Sequence[_Letter]) -> None:
         try:
@@ -351,6 +361,7 @@ class CallService:
                     answers.append(letter.op(connection, now_us))
             self._seats.serve(connection, now_us)
             self._polls.look(connection, self.book.ended, now_us)
+            self._streams.look(connection, self.book.ended, now_us)
         return answers
 
     def _tell(self) -> None:
@@ -359,12 +370,14 @@ class CallService:
             back = [(given.call, given.attempt) for given in seat.calls]
             self.report(Report(seat.pool, seat.job, seat.attempt, serial=0, back=back))
         self._polls.answer()
+        self._streams.answer()
         self._leases.size(self._now_us())
 
     def _again(self) -> None:
         """Forget what a transaction that failed left in memory; nothing is done before that."""
         self._seats.forget()
         self._polls.forget()
+        self._streams.forget()
         while self._closed is None:
             try:
                 with self._tables.writing() as connection:
@@ -378,6 +391,8 @@ class CallService:
 
     def _take_in(self, connection: Connection, said: Report, now_us: int) -> None:
         self._leases.heard(connection, said.pool, said.job, said.attempt, now_us)
+        if said.items:
+            self._streams.fresh |= accept(connection, said.job, said.attempt, said.items)
         self.book.done(connection, said.job, said.attempt, said.done, now_us)
         if said.back:
             self.book.back(connection, said.job, said.attempt, said.back)

@@ -64,7 +64,7 @@ def _version(connection: Connection, place: str) -> int:
 
 
 def _bring_up(connection: Connection) -> None:
-    """Add what version 2 has and version 1 has not. Whatever is there counts as just used."""
+    """Add what version 2 has and version 1 has not (tables alone are version 3's). Whatever is there counts as used."""
     for column in (schema.pool.c.over_us, schema.recipe.c.last):
         there = {one["name"] for one in inspect(connection).get_columns(column.table.name)}
         if column.name not in there:  # an upgrade that was killed has left it

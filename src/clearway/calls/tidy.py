@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, exists, insert, select
+from sqlalchemy import delete, exists, func, insert, select, true
 
 from clearway.calls import schema
 from clearway.calls.states import OVER
-from clearway.calls.wire import file_of
+from clearway.calls.wire import FILE_BYTES, file_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -44,7 +44,7 @@ def tidy(connection: Connection, before_us: int) -> tuple[list[str], bool]:
 
 def names_in_use(connection: Connection) -> set[str]:
     """Return the names of all files that rows of calls are given or have given."""
-    return set(_files(connection, schema.has_large))
+    return {*_files(connection, schema.has_large), *_yielded_files(connection, true())}
 
 
 def _drop(connection: Connection, nodes: list[int]) -> list[str]:
@@ -53,6 +53,9 @@ def _drop(connection: Connection, nodes: list[int]) -> list[str]:
         return []
     these = _C.id.in_(nodes)
     names = _files(connection, these & schema.has_large)
+    yielded = schema.item.c.node.in_(nodes)
+    names += _yielded_files(connection, yielded)
+    connection.execute(delete(schema.item).where(yielded))
     connection.execute(delete(schema.page).where(schema.page.c.node.in_(nodes)))
     connection.execute(delete(_CALL).where(these))
     return names
@@ -61,3 +64,9 @@ def _drop(connection: Connection, nodes: list[int]) -> list[str]:
 def _files(connection: Connection, where: Any) -> list[str]:  # noqa: ANN401  a condition
     values = connection.execute(select(_C.value, _C.result).where(where)).all()
     return [name for row in values for value in row if value is not None and (name := file_of(value))]
+
+
+def _yielded_files(connection: Connection, where: Any) -> list[str]:  # noqa: ANN401  a condition
+    value = schema.item.c.value
+    values = connection.scalars(select(value).where(where, func.length(value) == FILE_BYTES))
+    return [name for one in values if (name := file_of(one))]

@@ -1,7 +1,7 @@
 """What clients, workers and the controller say to each other about calls, as MessagePack.
 
 Arguments and results are values: bytes that only clients and workers understand. One that is kept in a file is the
-letter f and the file's name; no pickle begins so.
+letter f and the file's name, one that is made of items the letter i and their number; no pickle begins so.
 """
 
 from __future__ import annotations
@@ -167,10 +167,19 @@ class Done(msgspec.Struct, frozen=True, array_like=True):
     log: tuple[Number, Number, Number, Number] = (0, 0, 0, 0)
 
 
+class Items(msgspec.Struct, frozen=True, array_like=True):
+    """What a call of a generator has yielded so far: its values from position `first` on."""
+
+    call: Number
+    attempt: Number
+    first: Number
+    values: list[Value]
+
+
 class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     """A worker says what is done, what it gives back unbegun, and how many calls more it has room for.
 
-    `lost`: calls whose process has ended with them, though the worker has not.
+    `lost`: calls whose process has ended with them, though the worker has not. `items` come before `done`.
     """
 
     pool: Number
@@ -181,6 +190,7 @@ class Report(msgspec.Struct, frozen=True, omit_defaults=True):
     done: list[Done] = []
     back: list[tuple[Number, Number]] = []
     lost: list[tuple[Number, Number]] = []
+    items: list[Items] = []
 
 
 class Poll(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -228,6 +238,14 @@ class Members(msgspec.Struct, frozen=True, omit_defaults=True):
     total: int = 0
     members: list[Member] = []
     single: Over | None = None
+
+
+class Yielded(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a call has yielded from a position on. `over`: nothing comes after that; `whole`: it is no single call."""
+
+    values: list[Value] = []
+    over: bool = False
+    whole: bool = False
 
 
 def calls_of(spec: Spec) -> int:
@@ -281,12 +299,27 @@ def numbered(spec: Spec, numbers: list[int]) -> Spec:
 
 
 FILE = b"f"
+FILE_BYTES = len(FILE) + 32
 FILE_NAME = re.compile(rb"[0-9a-f]{32}")
 
 
 def file_of(value: Value) -> str | None:
     """Return the name of the file that a value is kept in, None where it is itself."""
     return value[1:].decode() if value[:1] == FILE and FILE_NAME.fullmatch(value, 1) else None
+
+
+ITEMS = re.compile(rb"i([0-9]{1,18})")
+
+
+def yielded(count: int) -> Value:
+    """Return the value that says: the result is the list of so many items, which were sent before."""
+    return b"i%d" % count
+
+
+def yielded_of(value: Value | None) -> int | None:
+    """Return of how many items a result is made that were sent before; None where it is itself."""
+    found = ITEMS.fullmatch(value) if value and len(value) < FILE_BYTES else None
+    return None if found is None else int(found[1])
 
 
 _ENCODER = msgspec.msgpack.Encoder()

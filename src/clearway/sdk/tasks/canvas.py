@@ -152,9 +152,10 @@ def chain(*steps: Part) -> Chain:
 
 def group(*members: Part | Iterable[Part]) -> Group:
     """Return parts to run side by side, given one by one or as one list. The result is the list of theirs."""
+    from clearway.sdk.tasks.handle import Handle
     from clearway.sdk.tasks.task import Task
 
-    if len(members) == 1 and not isinstance(members[0], Sketch | Task) and isinstance(members[0], Iterable):
+    if len(members) == 1 and not isinstance(members[0], Sketch | Task | Handle) and isinstance(members[0], Iterable):
         return Group([sketch_of(member) for member in members[0]])
     return Group([sketch_of(member) for member in members])
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.calls import wire
 from clearway.model.errors import ActorDiedError, CallCancelledError, CallError, CallTimedOutError, WorkerLostError
+from clearway.sdk.tasks.stream import Stream
 from clearway.sdk.tasks.values import loads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncIterator, Callable, Generator, Iterator
 
     from clearway.model.errors import ClearwayError
     from clearway.sdk.tasks.session import Session
@@ -104,9 +105,44 @@ class Handle:
     def __await__(self) -> Generator[Any, None, Any]:
         return self._awaited().__await__()
 
+    def __iter__(self) -> Iterator[Any]:
+        """Yield what a call of a generator yields, as it comes; then raise what it raised, if anything.
+
+        Of a group or map: its results, once all are there. TypeError: it is a call of no generator.
+        """
+        stream = Stream(self._session, self.id, content_of)
+        with contextlib.closing(stream):
+            while (items := stream.next()) is not None:
+                yield from items
+        yield from self._rest(self.get() if stream.whole else self._waited())
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        """Yield the same in async code."""
+        stream = Stream(self._session, await asyncio.to_thread(lambda: self.id), content_of)
+        with contextlib.closing(stream):
+            while (items := await asyncio.to_thread(stream.next)) is not None:
+                for item in items:
+                    yield item
+        for item in self._rest(await self if stream.whole else await asyncio.to_thread(self._waited)):
+            yield item
+
     def cancel(self) -> None:
         """End it, with all that is part of it. One that is over stays as it is."""
         self._session.cancel(self.id)
+
+    def _waited(self) -> list[Any]:
+        """Return nothing more once it is over and has yielded all. Raise what it raised."""
+        if self._over is None and self._failure is None:
+            self._wait(None)
+        over = self._over
+        if over is None or over.state != "succeeded":
+            self._result()
+        return [] if over is not None and over.parts else self._rest(None)
+
+    def _rest(self, result: Any) -> list[Any]:  # noqa: ANN401
+        if not isinstance(result, list):
+            raise TypeError(f"call {self._id} of {self._name} is of no generator: .get() returns its result")
+        return result
 
     # --- inside --------------------------------------------------------------------------------
 

@@ -55,6 +55,20 @@ class _Unsent:
         self.spec, self.recipes, self.handle = spec, recipes, handle
 
 
+class Way:
+    """A connection for one request after the other, made when it is needed."""
+
+    def __init__(self) -> None:
+        """Have none yet."""
+        self.line: Line | None = None
+        self.lock = threading.Lock()
+
+    def close(self) -> None:
+        """Close it."""
+        if self.line is not None:
+            self.line.close()
+
+
 class Session:
     """One controller, as this process sees it. `of` a handle: whoever made it."""
 
@@ -75,8 +89,7 @@ class Session:
         self._poll_line: Line | None = None
         self._sender = threading.Thread(target=self._send_for_ever, name="clearway-send", daemon=True)
         self._poller: threading.Thread | None = None
-        self._line: Line | None = None
-        self._asking = threading.Lock()
+        self._way = Way()
         self._actors: set[str] = set()
         self._met = False
         atexit.register(self._end)
@@ -201,19 +214,20 @@ class Session:
 
     # --- asking --------------------------------------------------------------------------------
 
-    def _ask(self, method: str, path: str, body: bytes | None = None) -> bytes:
+    def _ask(self, method: str, path: str, body: bytes | None = None, *, way: Way | None = None) -> bytes:
         """Return the answer. A controller that does not answer is asked again: whatever is asked may be asked twice."""
+        way = way or self._way
         patient = inside_a_job()  # there a controller comes back, however long it takes
         end = time.monotonic() + (math.inf if patient else PATIENCE_S)
         for tries in count():
             try:
-                with self._asking:
-                    self._line = self._line or reach().line()
-                    answer = self._line.call(method, path, body)
+                with way.lock:
+                    way.line = way.line or reach().line()
+                    answer = way.line.call(method, path, body)
                     self._met = True
                     return answer
             except ControllerError:
-                self._line = None
+                way.line = None
                 if time.monotonic() >= end or (tries and not self._met and not patient):
                     raise
             if tries:
@@ -242,9 +256,9 @@ class Session:
         """Return what the controller says of a call."""
         return json.loads(self._ask("GET", f"calls/{call}{part}"))
 
-    def ask(self, path: str, kind: Any) -> Any:  # noqa: ANN401  any message
-        """Return an answer, read as a kind of message."""
-        content = self._ask("GET", path)
+    def ask(self, path: str, kind: Any, way: Way | None = None) -> Any:  # noqa: ANN401  any message
+        """Return an answer, read as a kind of message; on a `way` of its own it keeps no others waiting."""
+        content = self._ask("GET", path, way=way)
         return msgspec.msgpack.decode(content, type=kind)
 
     # --- waiting -------------------------------------------------------------------------------

@@ -37,10 +37,11 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What such a process says: that its call is done, or whether it waits for others now."""
+    """What such a process says: what its call yields, that it is done, or whether it waits for others now."""
 
     done: wire.Done | None = None
     waits: bool | None = None
+    items: wire.Items | None = None
 
 
 class Lane:
@@ -92,7 +93,7 @@ def serve(reading: int, writing: int) -> int:
 
     signal.signal(signal.SIGTERM, lambda *_: None)  # its worker decides when it ends
     source, sink = os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
-    lock, inbox, runs = threading.Lock(), queue.SimpleQueue[Work](), Runs()
+    lock, inbox = threading.Lock(), queue.SimpleQueue[Work]()
 
     def say(said: Said) -> None:
         with lock:
@@ -103,6 +104,7 @@ def serve(reading: int, writing: int) -> int:
             inbox.put(msgspec.msgpack.decode(content, type=Work))
         os._exit(0)
 
+    runs = Runs(lambda items: say(Said(items=items)))
     WAITS.tell = lambda waits: say(Said(waits=waits))
     threading.Thread(target=listen, daemon=True).start()
     while True:

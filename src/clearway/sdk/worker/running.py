@@ -22,7 +22,7 @@ from clearway.sdk.worker.output import Output
 from clearway.sdk.worker.telling import told
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
     from types import FrameType
 
 _MAIN = threading.main_thread()
@@ -31,7 +31,9 @@ _MAIN = threading.main_thread()
 class Runs:
     """What this process knows of recipes and functions, and how it runs a call of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[wire.Items], None]) -> None:
+        """Have what calls yield told by `tell`, in their order."""
+        self._tell = tell
         self._recipes: dict[int, wire.Told] = {}
         self._bodies: dict[str, bytes] = {}
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -87,7 +89,7 @@ class Runs:
                 result = self._call(recipe, given)
             finally:
                 self._inside = 0
-            value, problem = _kept(dumps(result)), None
+            value, problem = bytes(result) if isinstance(result, _Yielded) else _kept(dumps(result)), None
         except BaseException as error:  # noqa: BLE001  also SystemExit: a call ends, not its worker
             value, problem = _told(error)
         took_us = (time.perf_counter_ns() - began) // 1000
@@ -107,7 +109,7 @@ class Runs:
         first = self._input(given)
         if recipe.how == "call":
             args, kwargs = value
-            return self._finish(function(*first, *args, **kwargs))
+            return self._finish(function(*first, *args, **kwargs), given)
         if recipe.how == "each":
             return self._finish(function(*first, value))
         if recipe.how == "star":
@@ -123,7 +125,23 @@ class Runs:
         if not name:
             return None
         method = getattr(self._actors[recipe.function], name)
-        return self._finish(method(*self._input(given), *args, **kwargs))
+        return self._finish(method(*self._input(given), *args, **kwargs), given)
+
+    def _yielded(self, items: Iterator[Any], given: wire.Given) -> _Yielded:
+        count = 0
+        for count, item in enumerate(items, 1):
+            self._item(given, count, item)
+        return _Yielded(wire.yielded(count))
+
+    async def _yielded_later(self, items: AsyncIterator[Any], given: wire.Given) -> _Yielded:
+        count = 0
+        async for item in items:
+            count += 1
+            self._item(given, count, item)
+        return _Yielded(wire.yielded(count))
+
+    def _item(self, given: wire.Given, count: int, item: Any) -> None:  # noqa: ANN401
+        self._tell(wire.Items(given.call, given.attempt, count - 1, [_kept(dumps(item))]))
 
     def _input(self, given: wire.Given) -> tuple[Any, ...]:
         if given.input is not None:
@@ -140,11 +158,12 @@ class Runs:
             name_file(found, file)
         return found
 
-    def _finish(self, result: Any) -> Any:  # noqa: ANN401
+    def _finish(self, result: Any, given: wire.Given | None = None) -> Any:  # noqa: ANN401
+        """Return the result. What a generator yields is told at once where it is that of a whole call, `given`."""
         if inspect.isgenerator(result):
-            return list(result)
+            return list(result) if given is None else self._yielded(result, given)
         if inspect.isasyncgen(result):
-            result = _listed(result)
+            result = _listed(result) if given is None else self._yielded_later(result, given)
         if not inspect.iscoroutine(result):
             return result
         if self._loop is None:
@@ -157,6 +176,12 @@ class Runs:
                 with contextlib.suppress(asyncio.CancelledError):
                     self._loop.run_until_complete(task)
             raise
+
+
+class _Yielded(bytes):
+    """A value that says how many items were told."""
+
+    __slots__ = ()
 
 
 async def _listed(items: AsyncIterator[Any]) -> list[Any]:

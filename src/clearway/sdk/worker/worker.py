@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -27,6 +27,7 @@ from clearway.sdk.worker.stale import Stale
 from clearway.sdk.worker.telling import fit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
 
     from clearway.sdk.transport import Line
@@ -42,6 +43,8 @@ WAIT_MS = 25_000
 AGAIN_S = (0.05, 0.1, 0.25, 0.5, 1.0)
 REPORT_BYTES = 4 << 20
 """So many bytes of results go into one report, or one result: what a controller takes at once has a limit."""
+ITEM_BYTES = 64
+"""What an item of a generator takes at least, on its way."""
 REFUSED = "CallError"
 ENOUGH_S = 3.0
 """So long a worker that has to go tries to say so."""
@@ -73,7 +76,9 @@ class Worker:
         self._leaving, self._asleep, self._serial = False, False, 0
         self._say_all = False
         """Whether to say next what it holds."""
-        self._runs = Runs()
+        self._runs = Runs(self._yields)
+        self._items: list[wire.Items] = []
+        self._items_bytes, self._items_since = 0, 0.0
         self._stale = Stale()
         self._lanes: list[Lane] = []
         self._lost: list[tuple[int, int]] = []
@@ -131,6 +136,21 @@ class Worker:
         if not self._hand or len(self._done) == 1:
             self._change.notify_all()
 
+    def _yields(self, items: wire.Items) -> None:
+        """Take in what a call yields. Waits where more is on its way than one report takes."""
+        with self._change:
+            while self._items_bytes > REPORT_BYTES:
+                self._change.wait()
+            last = self._items[-1] if self._items else None
+            if last is not None and (last.call, last.first + len(last.values)) == (items.call, items.first):
+                last.values.extend(items.values)
+            else:
+                self._items.append(items)
+            self._items_bytes += sum(map(len, items.values)) + ITEM_BYTES
+            if len(self._items) == 1 and len(self._items[0].values) == 1:
+                self._items_since = time.monotonic()
+                self._change.notify_all()
+
     # --- beside it -----------------------------------------------------------------------------
 
     def _waits(self, waits: bool) -> None:  # noqa: FBT001  a callback
@@ -171,7 +191,10 @@ class Worker:
 
     def _said(self, lane: Lane, said: Said | None) -> None:
         with self._change:
-            if said is None:
+            if said is not None and said.items is not None:
+                if lane.given is not None:
+                    self._yields(said.items)
+            elif said is None:
                 self._lanes.remove(lane)
                 if lane.given is not None:
                     self._lost.append((lane.given.call, lane.given.attempt))
@@ -227,9 +250,12 @@ class Worker:
         if self._actor == DETACHED or time.monotonic() < self._heard + (ACTOR_ALONE_S if self._actor else ALONE_S):
             return
         with self._change:
-            if not (self._hand or self._running() or self._done or self._back or self._unreported or self._lost):
+            if not (self._hand or self._running() or self._untold()):
                 self._leaving = True
                 self._change.notify_all()
+
+    def _untold(self) -> bool:
+        return any((self._done, self._back, self._lost, self._items, self._unreported))
 
     def _turn(self, *, holds: bool) -> wire.Turn:
         with self._change:
@@ -300,7 +326,7 @@ class Worker:
     def _last_words(self) -> None:
         end = time.monotonic() + ENOUGH_S
         with self._change:
-            while (self._done or self._back or self._unreported or self._lost) and time.monotonic() < end:
+            while self._untold() and time.monotonic() < end:
                 self._change.notify_all()
                 self._change.wait(0.05)
         os._exit(1 if self._actor else 0)  # an actor is started again by its job's rule
@@ -315,12 +341,14 @@ class Worker:
                     self._asleep = pause_s is None
                     self._change.wait(pause_s)
                 self._asleep = False
-                if self._leaving and not (self._done or self._back or self._lost or self._running()):
+                if self._leaving and not (self._done or self._back or self._lost or self._items or self._running()):
                     return  # all is said
                 done = self._some_done()
                 (back, self._back), (lost, self._lost) = (self._back, []), (self._lost, [])
+                items, self._items, self._items_bytes = self._items, [], 0
                 self._unreported = [(one.call, one.attempt) for one in done] + lost
-            line = self._report(line, done, back, lost)
+                self._change.notify_all()
+            line = self._report(line, _News(done, back, lost, items))
             with self._change:
                 self._unreported = []
                 self._change.notify_all()
@@ -334,17 +362,15 @@ class Worker:
         done, self._done = self._done[:count], self._done[count:]
         return done
 
-    def _report(
-        self, line: Line | None, done: list[wire.Done], back: list[tuple[int, int]], lost: list[tuple[int, int]]
-    ) -> Line | None:
+    def _report(self, line: Line | None, news: _News) -> Line | None:
         """Say it until it is heard. What is refused is said in parts, and of one call instead why it cannot be said."""
         failures = 0
         while True:
             with self._change:
                 self._serial += 1
                 self._told_room = self._room()
-                place = (self._pool, self._job, self._attempt, self._told_room, self._serial)
-                said = wire.Report(*place, done, back, lost)
+                place = self._pool, self._job, self._attempt, self._told_room, self._serial
+                said = wire.Report(*place, list(news.done), list(news.back), list(news.lost), list(news.items))
             try:
                 line = line or reach(start=False).line()
                 line.call("POST", "calls/report", wire.encode(said))
@@ -353,14 +379,15 @@ class Worker:
                 time.sleep(AGAIN_S[min(failures, len(AGAIN_S) - 1)])
                 failures += 1
             except (InputError, UnicodeError) as error:
-                if len(done) > 1 or (done and (back or lost)):
-                    for one in done:
-                        line = self._report(line, [one], [], [])
-                    done = []
-                elif done and (done[0].problem is None or done[0].problem.types != [REFUSED]):
-                    done = [_refused(done[0], error)]
+                if news.alone is None:
+                    for part in news.parts():
+                        line = self._report(line, part)
+                    return line
+                if news.done and news.alone != REFUSED:
+                    news = _News([_refused(news.done[0], error)])
                 else:
                     _complain(error)
+                    return line
             except ClearwayError as error:
                 _complain(error)
             else:
@@ -374,6 +401,10 @@ class Worker:
         if self._idles() and not self._told_room and self._room():
             return 0.0  # it has room again
         waits: list[float] = []
+        if self._items:
+            waits.append(self._items_since + LINGER_S - now)
+            if self._items_bytes > REPORT_BYTES:
+                return 0.0
         if self._done:
             if not self._hand and self._current is None:
                 return 0.0
@@ -406,6 +437,29 @@ class Worker:
             return
         self._give_back()
         self._end_here()
+
+
+class _News(NamedTuple):
+    """What is said in one report."""
+
+    done: Sequence[wire.Done] = ()
+    back: Sequence[tuple[int, int]] = ()
+    lost: Sequence[tuple[int, int]] = ()
+    items: Sequence[wire.Items] = ()
+
+    @property
+    def alone(self) -> str | None:
+        """Whether it is one thing: how one call ended, by the name of its problem, or anything else; None: more."""
+        if len(self.done) == 1 and not (self.back or self.lost or self.items):
+            problem = self.done[0].problem
+            return "" if problem is None else problem.types[0]
+        return None if self.done or sum(map(bool, self)) > 1 or len(self.items) > 1 else ""
+
+    def parts(self) -> list[_News]:
+        """Return it in parts, in an order in which it can be said."""
+        items = [_News(items=[one]) for one in self.items]
+        rest = [_News(back=self.back), _News(lost=self.lost)]
+        return [*items, *(one for one in rest if any(one)), *(_News([one]) for one in self.done)]
 
 
 def _refused(done: wire.Done, error: Exception) -> wire.Done:
