@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import msgspec
@@ -100,3 +101,19 @@ def test_a_large_map_is_sent_in_parts_and_a_small_one_whole() -> None:
     assert found == ChainSpec([small, GroupSpec([MapSpec(0, [], sent[0].key, 1200), CallSpec(0, b"")])])
     assert [(part.number, len(part.items)) for part in sent] == [(0, 466), (1, 466), (2, 268)]
     assert {part.key for part in sent} == {sent[0].key}
+
+
+def test_what_is_waited_for_is_asked_for_first_and_all_of_it_in_turn(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MOST_POLLED", 2)
+    handles = [Handle(session, "f") for _ in range(5)]
+    for number, handle in enumerate(handles, 1):
+        handle._entered(number, None)
+        session._pending[number] = weakref.ref(handle)
+    session._wanted[handles[4]] = 1
+    assert session._next_polled()[0] == [1, 5]
+    session._wanted.update(handles)
+    asked = [session._next_polled()[0] for _ in range(5)]
+    assert set().union(*asked) == {1, 2, 3, 4, 5}
+    assert {len(numbers) for numbers in asked} == {2}

@@ -115,6 +115,11 @@ def test_a_call_that_runs_is_cancelled(tmp_path: Path) -> None:
     assert used.add.remote(1).get(PATIENCE_S) == 2
 
 
+def test_a_map_may_be_larger_than_a_request() -> None:
+    items = [b"x" * 40_000] * 1001  # 40 MB, where a request has 32 MiB at most
+    assert sum(used.length.map(items).get(PATIENCE_S)) == 40_040_000
+
+
 def test_large_values_go_through_files(home: Path) -> None:
     assert used.length.remote(b"x" * 3_000_000).get(PATIENCE_S) == 3_000_000
     assert any(path.stat().st_size > 3_000_000 for path in (home / "values").iterdir())
