@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import psutil
@@ -37,6 +39,26 @@ def client(home: Path) -> Iterator[Client]:
 def test_a_call_that_waits_for_others_gives_them_its_place() -> None:
     assert used.tree.remote(3).get(PATIENCE_S) == 15
     assert used.tree_awaited.remote(3).get(PATIENCE_S) == 4
+
+
+PROGRAM = """
+from clearway import task
+
+@task
+def nest(depth):
+    return 1 if not depth else 1 + nest.remote(depth - 1).get()
+
+print(nest.remote(3).get(60))
+"""
+
+
+def test_calls_of_a_program_of_any_place_are_for_the_worker_that_makes_them(tmp_path: Path) -> None:
+    script, elsewhere = tmp_path / "scripts" / "program.py", tmp_path / "elsewhere"
+    for folder in (script.parent, elsewhere):
+        folder.mkdir()
+    script.write_text(PROGRAM)
+    done = subprocess.run([sys.executable, str(script)], cwd=elsewhere, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("4\n", "")
 
 
 def test_the_output_and_the_end_of_what_ran_beside_are_its_own(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from clearway.model.errors import InputError
 from clearway.sdk.tasks.actor import ActorClass
 from clearway.sdk.tasks.building import BUILDING
 from clearway.sdk.tasks.canvas import Signature, Spread, chunks, starmap
+from clearway.sdk.tasks.reach import POOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -165,8 +166,7 @@ def said_words(words: dict[str, object], *, actor: bool = False) -> str:
 
 def worker_words(words: dict[str, object]) -> dict[str, object]:
     """Return options with how their worker is started: by this Python, from here, with what can be imported here."""
-    paths = [os.path.abspath(path) for path in sys.path if not _installed(path)]  # noqa: PTH100  texts
-    env = {"PYTHONPATH": os.pathsep.join(paths)}
+    env = {"PYTHONPATH": os.environ.get("PYTHONPATH", "") if POOL in os.environ else _python_path()}
     given = words.get("env")
     return {
         "run": [sys.executable, "-m", WORKER],
@@ -174,6 +174,11 @@ def worker_words(words: dict[str, object]) -> dict[str, object]:
         **words,
         "env": {**env, **(given if isinstance(given, dict) else {})},
     }
+
+
+def _python_path() -> str:
+    """Return what can be imported here. A worker says instead what it was told itself: its calls are for such as it."""
+    return os.pathsep.join(os.path.abspath(path) for path in sys.path if not _installed(path))  # noqa: PTH100  texts
 
 
 def _installed(path: str) -> bool:
