@@ -257,5 +257,7 @@ def test_tables_of_the_version_before_are_brought_up(tables: SqliteBeside) -> No
     desk.enter(call())
     with tables.reading() as connection:
         there = set(connection.scalars(text("SELECT name FROM sqlite_master WHERE type = 'index'")))
-        assert connection.scalar(select(schema.meta.c.value).where(schema.meta.c.key == "version")) == "2"
+        assert connection.scalar(select(schema.meta.c.value).where(schema.meta.c.key == "version")) == str(
+            schema.VERSION
+        )
     assert added <= there
