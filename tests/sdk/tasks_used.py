@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -191,6 +192,24 @@ def shuts(stream: str) -> None:
 @task
 def much(count: int) -> bytes:
     return bytes(count)
+
+
+@task
+def leaves_a_thread_behind() -> int:
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    return os.getpid()
+
+
+@task
+def asks_without_a_python() -> int:
+    handle = add.remote(1)
+    python, sys.executable = sys.executable, "/there/is/none"
+    try:
+        found: int = handle.get(0.7)
+    except TimeoutError:
+        sys.executable = python
+        found = handle.get(60)
+    return found
 
 
 class _Counter:

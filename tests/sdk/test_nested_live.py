@@ -77,8 +77,12 @@ def test_what_runs_beside_is_cancelled_and_so_is_what_waits_for_it(tmp_path: Pat
     assert used.add.remote(1).get(PATIENCE_S) == 2
 
 
+def test_what_cannot_run_beside_now_runs_later() -> None:
+    assert used.asks_without_a_python.remote().get(2 * PATIENCE_S) == 2
+
+
 def test_nothing_stays_behind_a_controller_that_was_stopped(home: Path) -> None:
-    pid = used.own_pid.remote().get(PATIENCE_S)
+    pid = used.leaves_a_thread_behind.remote().get(PATIENCE_S)
     stop(home)
     until(lambda: not psutil.pid_exists(pid), "the worker has left")
     until(lambda: not [one for one in psutil.process_iter(["cmdline"]) if _is_runner(one, home)], "and the runner")

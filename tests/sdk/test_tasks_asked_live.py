@@ -107,6 +107,12 @@ def test_a_task_is_a_part_and_anything_else_is_refused_by_name() -> None:
         _ = chain().remote()
 
 
+def test_a_handle_is_no_argument_and_the_refusal_tells_what_is() -> None:
+    handle = used.add.remote(1)
+    with pytest.raises(TypeError, match=r"give its result, handle\.get\(\), or make a chain"):
+        used.add.map([handle])
+
+
 def test_what_fails_in_a_chain_is_noted_by_its_place_and_told_by_why() -> None:
     handle = (used.add.s(1) | used.raises.s() | used.add.s(1)).remote()
     with pytest.raises(KeyError) as caught:

@@ -7,7 +7,7 @@ import contextlib
 import sys
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from clearway.calls import wire
 from clearway.model.errors import ActorDiedError, CallCancelledError, CallError, CallTimedOutError, WorkerLostError
@@ -55,6 +55,12 @@ class Handle:
 
     def __del__(self) -> None:
         self._complain()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: it belongs to this program, and says little elsewhere."""
+        raise TypeError(
+            f"{self!r} cannot be sent or kept: give its result, handle.get(), or make a chain, f.s(..) | g.s(..)"
+        )
 
     @property
     def id(self) -> int:

@@ -52,11 +52,22 @@ class Lane:
         self.given: wire.Given | None = None
         self.began, self.waits, self.over = 0.0, False, False
         theirs, to = os.pipe()
-        source, mine = os.pipe()
+        try:
+            source, mine = os.pipe()
+        except OSError:
+            os.close(theirs)
+            os.close(to)
+            raise
         command = [sys.executable, "-m", "clearway.sdk.worker", str(theirs), str(mine)]
-        self._process = subprocess.Popen(command, pass_fds=(theirs, mine), stdin=subprocess.DEVNULL)
-        os.close(theirs)
-        os.close(mine)
+        try:
+            self._process = subprocess.Popen(command, pass_fds=(theirs, mine), stdin=subprocess.DEVNULL)
+        except OSError:
+            os.close(to)
+            os.close(source)
+            raise
+        finally:
+            os.close(theirs)
+            os.close(mine)
         self._to, self._from = os.fdopen(to, "wb"), os.fdopen(source, "rb")
         self._heard = heard
         threading.Thread(target=self._listen, name="beside", daemon=True).start()

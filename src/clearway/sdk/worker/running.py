@@ -86,6 +86,8 @@ class Runs:
         try:
             try:
                 self._inside = given.call
+                if self._unwanted == given.call:  # it was cancelled just before
+                    self._interrupted(0, None)
                 result = self._call(recipe, given)
             finally:
                 self._inside = 0

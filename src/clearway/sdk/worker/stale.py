@@ -24,13 +24,22 @@ class Stale:
             return False
         self._looked = now
         for module in list(sys.modules.values()):
-            path = getattr(module, "__file__", None)
+            path = _file_of(module)
             if not path or path.startswith(self._own) or "/clearway/" in path:
                 continue
             try:
                 changed = os.stat(path).st_mtime  # noqa: PTH116
-            except OSError:
+            except (OSError, ValueError):
                 continue
             if self._seen.setdefault(path, changed) != changed:
                 return True
         return False
+
+
+def _file_of(module: object) -> str:
+    """Return the file of a module. Anything may stand among modules, also what fails when it is asked."""
+    try:
+        path = getattr(module, "__file__", None)
+    except Exception:  # noqa: BLE001  a module that is imported when it is first asked, and cannot be: it is not there
+        return ""
+    return path if isinstance(path, str) else ""

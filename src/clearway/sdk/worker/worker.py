@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +28,7 @@ from clearway.sdk.worker.stale import Stale
 from clearway.sdk.worker.telling import fit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
     from clearway.sdk.transport import Line
@@ -50,6 +51,8 @@ ENOUGH_S = 3.0
 """So long a worker that has to go tries to say so."""
 WAITS_S = 0.02
 """A call that waits for others for so long lets the next one run beside it."""
+NO_LANE_S = 1.0
+"""Where no process can be started for that, it is tried again after so long."""
 BESIDE_ROOM = 32
 ALONE_S = 10.0
 """A worker that has nothing to do and hears of no controller leaves after so long .."""
@@ -89,8 +92,8 @@ class Worker:
     def work(self) -> int:
         """Work until told to leave."""
         signal.signal(signal.SIGTERM, self._asked_to_stop)
-        threading.Thread(target=self._listen, name="listen", daemon=True).start()
-        speaker = threading.Thread(target=self._speak, name="speak", daemon=True)
+        thread(self._listen, "listen").start()
+        speaker = thread(self._speak, "speak")
         speaker.start()
         if not self._actor:
             WAITS.tell = self._waits
@@ -160,7 +163,7 @@ class Worker:
                 return
             self._waits_since = time.monotonic() if waits else None
             if waits and self._helper is None:
-                self._helper = threading.Thread(target=self._help, name="help", daemon=True)
+                self._helper = thread(self._help, "help")
                 self._helper.start()
             self._change.notify_all()
 
@@ -173,10 +176,24 @@ class Worker:
                 given = self._hand.popleft()
                 lane = next((lane for lane in self._lanes if lane.given is None and not lane.over), None)
                 if lane is None:
-                    lane = Lane(self._said)
-                    self._lanes.append(lane)
+                    lane = self._new_lane()
+                if lane is None:
+                    self._back.append((given.call, given.attempt))
+                    self._change.notify_all()
+                    continue
                 lane.begin(Work(given, *self._runs.told(given)))
                 self._change.notify_all()
+
+    def _new_lane(self) -> Lane | None:
+        """Start a process; None where that cannot be now, such as for lack of descriptors. It is tried again later."""
+        try:
+            lane = Lane(self._said)
+        except OSError as error:
+            sys.stderr.write(f"clearway: no process for the next call can be started now: {error}\n")
+            self._waits_since = time.monotonic() + NO_LANE_S
+            return None
+        self._lanes.append(lane)
+        return lane
 
     def _idles(self) -> bool:
         """Whether the call that runs, and all beside it, wait for others."""
@@ -472,6 +489,24 @@ def _complain(error: Exception) -> None:
     time.sleep(AGAIN_S[-1])
 
 
+def thread(work: Callable[[], None], name: str) -> threading.Thread:
+    """Return a thread of a worker."""
+    return threading.Thread(target=_or_end, args=(work,), name=name, daemon=True)
+
+
+def _or_end(work: Callable[[], None]) -> None:
+    """Do the work of a thread. A worker that loses one ends, so that its calls go back."""
+    try:
+        work()
+    except BaseException:  # noqa: BLE001  whatever it is, it is told, and all ends
+        traceback.print_exc()
+        os._exit(1)
+
+
 def main() -> int:
     """Work on calls until told to leave, and return the exit code."""
-    return Worker().work()
+    code = Worker().work()
+    last = threading.Timer(ENOUGH_S, os._exit, (code,))  # a thread that a call left behind keeps no place
+    last.daemon = True
+    last.start()
+    return code
