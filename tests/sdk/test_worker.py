@@ -28,7 +28,7 @@ class _Lazy(ModuleType):
 @pytest.fixture
 def runs() -> Iterator[Runs]:
     before = signal.getsignal(signal.SIGINT)
-    yield Runs()
+    yield Runs(lambda _: None)
     signal.signal(signal.SIGINT, before)
 
 
@@ -53,7 +53,7 @@ def test_a_call_that_is_cancelled_just_before_it_begins_does_not_begin(runs: Run
 
 def test_a_worker_that_has_lost_a_thread_ends() -> None:
     code = (
-        "import time; from clearway.sdk.worker import worker; worker.thread(lambda: 1 / 0, 'x').start(); time.sleep(60)"
+        "import time; from clearway.sdk.worker import threads; threads.thread(lambda: 1 / 0, 'x').start(); time.sleep(60)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode == 1

@@ -12,7 +12,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,9 +25,10 @@ from clearway.sdk.worker.beside import MOST, Lane, Work
 from clearway.sdk.worker.running import Runs
 from clearway.sdk.worker.stale import Stale
 from clearway.sdk.worker.telling import fit
+from clearway.sdk.worker.threads import thread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
     from clearway.sdk.transport import Line
@@ -487,20 +487,6 @@ def _refused(done: wire.Done, error: Exception) -> wire.Done:
 def _complain(error: Exception) -> None:
     sys.stderr.write(f"clearway: {error}\n")
     time.sleep(AGAIN_S[-1])
-
-
-def thread(work: Callable[[], None], name: str) -> threading.Thread:
-    """Return a thread of a worker."""
-    return threading.Thread(target=_or_end, args=(work,), name=name, daemon=True)
-
-
-def _or_end(work: Callable[[], None]) -> None:
-    """Do the work of a thread. A worker that loses one ends, so that its calls go back."""
-    try:
-        work()
-    except BaseException:  # noqa: BLE001  whatever it is, it is told, and all ends
-        traceback.print_exc()
-        os._exit(1)
 
 
 def main() -> int:
