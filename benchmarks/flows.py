@@ -3,9 +3,8 @@
 Many steps: a controller's own turns, one after the other, on a journal in SQLite; the engine only pretends, and
 each job ends as soon as it starts. Seven steps: the classic pipeline (collect, clean, features, train, evaluate,
 register, deploy) on scikit-learn's digits, the same functions everywhere, in a process that has the system at hand
-(its start counts, as somebody who runs the pipeline waits for it). Peers are those that are installed: `pip install
-'clearway[peers]'`, or with a Python of their own that `CLEARWAY_PEERS` names; one that is not there is left
-out and named.
+(its start counts, as somebody who runs the pipeline waits for it). `make peers` installs the others into
+`.venv-peers`; one that is not there is left out and named. Airflow runs by `dag.test()`, without its scheduler.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.calls_vs_peers import PYTHON as PEERS_PYTHON
 from benchmarks.store import Rig
 from clearway.flow.words import read_flow
 from clearway.model.asks import SubmitFlow
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 TITLE = "what a workflow costs: 10,000 steps, 100,000 items, and seven steps beside Airflow, Prefect and LangGraph"
 STEPS, ITEMS, LEVEL = 10_000, 100_000, 100
 PEERS = ("clearway-flow", "clearway-tasks", "prefect", "airflow", "langgraph", "plain")
+OURS = ("clearway-flow", "clearway-tasks", "plain")
 TRIES = 3
 KEYS = {
     "chain_step_ms": f"ms of CPU a step, {STEPS} steps one after the other, each in turns of its own, journaled",
@@ -112,11 +113,12 @@ def _pipelines() -> dict[str, Any]:
 
 def _measured(name: str) -> tuple[float, float] | None:
     """Return wall and CPU seconds of a pipeline in a new process with all that it starts, None where it cannot run."""
-    python = sys.executable if name.startswith("clearway") else os.environ.get("CLEARWAY_PEERS", sys.executable)
+    python = str(PEERS_PYTHON) if name not in OURS and PEERS_PYTHON.exists() else sys.executable
     with tempfile.TemporaryDirectory() as folder:
         quiet = {
             "PREFECT_HOME": folder, "PREFECT_LOGGING_LEVEL": "ERROR", "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
             "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120", "AIRFLOW_HOME": folder,
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "false",
         }  # fmt: skip
         env = {**os.environ, **quiet, "PYTHONPATH": str(Path(__file__).resolve().parents[1]), "OMP_NUM_THREADS": "1"}
         before, began = _cpu_s(), time.perf_counter()

@@ -154,3 +154,27 @@ def states(home: Product) -> list[str]:
     """Return how the jobs stand that a controller knows; none where it leads no more."""
     told = home("--json", "ps", "-a")
     return [row["state"] for row in json.loads(told.out)["jobs"]] if told.code == 0 else []
+
+
+def test_no_tick_fires_twice_when_the_leader_is_killed_between_two(pair: Pair, tmp_path: Path) -> None:
+    """Every second has one run at most, before, during and after the change, and each run takes place."""
+    one, two = pair.homes
+    leader = pair.up(0)
+    until(lambda: pair.leads(0), "the first one leads")
+    ran = tmp_path / "ran"
+    ran.touch()
+    words = {"name": "S", "cron": "* * * * * *", "overlap": "allow", "catchup": "all"}
+    job = {"run": f"echo $CLEARWAY_JOB >> {ran}"}
+    assert one("schedule", "set", "-", stdin=json.dumps({**words, "job": job})).code == 0
+    pair.up(1)
+    until(lambda: says(two, "standing by"), "the second one stands by")
+    until(lambda: len(ran.read_text().split()) > 1, "it has fired")
+    leader.send_signal(signal.SIGKILL)
+    until(lambda: pair.leads(1), "the second one leads")
+    before = len(ran.read_text().split())
+    until(lambda: len(ran.read_text().split()) > before + 1, "it fires again")
+    assert two("schedule", "pause", "S").code == 0
+    until(lambda: set(states(two)) == {"succeeded"}, "nothing of it runs")
+    names = [row["name"] for row in two.json("ps", "-a")["jobs"]]
+    assert len(set(names)) == len(names) == len(set(ran.read_text().split()))  # the kill may have one tried again
+    assert two.json("db", "check")["faults"] == []
