@@ -55,6 +55,9 @@ def test_results_go_from_step_to_step(product: Product) -> None:
     assert {name: step["state"] for name, step in found.items()} == {
         "split": "succeeded", "each": "succeeded", "grow": "succeeded", "never": "skipped", "idle": "skipped",
     }  # fmt: skip
+    shown = product.json("show", "count.split")
+    assert (shown["state"], len(shown["attempts"])) == ("succeeded", 1)
+    assert product("why", "count.split").code == 0
     assert "count" in product("flow", "list").out
     assert "  <- split" in product("flow", "graph", "count").out
     assert "s0 --> s1" in product("flow", "graph", "count", "--format", "mermaid").out

@@ -42,6 +42,8 @@ def test_every_tick_runs_once_also_over_a_kill(product: Product, tmp_path: Path)
     until(lambda: not row(product, "often")["active"], "nothing of it runs")
     names = [job["name"] for job in product.json("ps", "--all")["jobs"] if job["name"].startswith("often@")]
     assert len(names) == len(set(names)) == len(ran.read_text().split())
+    assert product.json("show", names[0])["state"] == "succeeded"
+    assert product("why", names[0]).code == 0
     assert row(product, "often")["paused"]
     assert product("schedule", "remove", "often").code == 0
 

@@ -46,6 +46,8 @@ job: {run: 'echo "{\\"loss\\": $((CLEARWAY_POINT_x * CLEARWAY_POINT_x + 1))}" > 
     assert (found["state"], found["completed"], found["best"]["point"]) == ("succeeded", 6, {"kind": "a", "x": 0})
     assert [trial["value"] for trial in found["trials"]] == [5, 2, 1, 2, 5, 10]
     assert "best.3" in product("search", "show", "best").out
+    assert product.json("show", "best.3")["state"] == "succeeded"
+    assert product("why", "best.3").code == 0
     assert product.json("search", "list")["searches"][0]["best"]["value"] == 1
 
 

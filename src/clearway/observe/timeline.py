@@ -15,7 +15,7 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
-from clearway.model.flow_events import Reopened
+from clearway.model.flow_events import PartEntered, Reopened, Ticked, TrialEntered
 from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, because
 from clearway.model.states import State, shown
@@ -384,6 +384,9 @@ def _plain(thousandths: int | None) -> float | None:
     return None if thousandths is None else thousandths / WHOLE
 
 
+_OF_WHOLES = (PartEntered, TrialEntered, Ticked)
+
+
 def job_entry(
     records: Iterable[Record],
     job: JobId,
@@ -398,11 +401,14 @@ def job_entry(
 
 
 def records_of(journal: Journal, job: JobId) -> list[Record]:
-    """Return what a journal says of one job, and why its classes waited, in order."""
+    """Return what a journal says of one job, and why its classes waited, in order.
+
+    That it is a part of a workflow, a trial or the run of a tick is left out: it is told of those, which are not here.
+    """
     mine = list(journal.of_job(job))
     classes = {e.record.cls for e in mine if isinstance(e.record, ev.Joined)}
     both: Iterable[Entry] = heapq.merge(mine, *(journal.of_class(c) for c in sorted(classes)), key=_number)
-    return [entry.record for entry in both]
+    return [entry.record for entry in both if not isinstance(entry.record, _OF_WHOLES)]
 
 
 def _number(entry: Entry) -> int:
