@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,6 +129,7 @@ class CallService:
         self._letters: deque[_Letter] = deque()
         self._bell, self._lock = threading.Event(), threading.Lock()
         self._closed: ClearwayError | None = None
+        self._later_seen = 0
         self._thread = threading.Thread(target=self._run, name="clearway-calls", daemon=True)
 
     # --- from any thread -----------------------------------------------------------------------
@@ -204,9 +206,13 @@ class CallService:
         return self._put(lambda connection, now_us: self._place(connection, row, now_us))
 
     def counts(self) -> Counts:
-        """Count calls; parts of chains whose turn has not come are none yet."""
-        with self.reading() as connection:
-            return Counts(*self.book.counts(), read.later(connection))
+        """Count calls; parts of chains whose turn has not come are none yet.
+
+        While the tables cannot be read as many wait for their next try as when they were last counted.
+        """
+        with suppress(StoreError), self.reading() as connection:  # its state tells of it; `status` has to answer
+            self._later_seen = read.later(connection)
+        return Counts(*self.book.counts(), self._later_seen)
 
     def name_of(self, row: CallRow) -> str:
         """Return the name of a node's function; of a join without one what it is."""
