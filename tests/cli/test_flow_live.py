@@ -116,6 +116,9 @@ steps:
     which = product("flow", "resume", "asks", "--value", "1")
     assert (which.code, "ask, more" in which.err) == (faults.CONFLICT, True)
     assert product("flow", "resume", "asks", "--step", "none").code == faults.NOT_FOUND
+    for broken in ("{go", "[1", '"go', "True", "None", "NaN"):
+        refused = product("flow", "resume", "asks", "--step", "ask", "--value", broken)
+        assert (refused.code, "--value" in refused.err) == (faults.BAD_INPUT, True), broken
     assert product("flow", "resume", "asks", "--step", "ask", "--value", '{"go": true}').code == 0
     kill(product.json("status")["controller"]["pid"])
     assert product.starting("up", "--detach").code == 0
@@ -211,4 +214,17 @@ steps:
     assert (tmp_path / "undone").read_text() == "5"
     assert found["book.undo"]["state"] == "succeeded"
     assert product.json("flow", "show", "whole.part[1]")["state"] == "succeeded"
+    assert "whole.part[1]" in product("flow", "list", "--all").out
+    assert "whole.part[1]" not in product("flow", "list").out
     assert product("flow", "retry", "whole.part[1]").code == faults.CONFLICT
+
+
+def test_a_cancel_while_steps_are_taken_back_says_what_it_breaks_off(product: Product) -> None:
+    undo = "undo: {run: sleep 600}"
+    text = f"{{name: back, chain: [{{name: a, run: 'true', {undo}}}, {{name: b, run: 'exit 1'}}]}}"
+    assert product("flow", "run", "-", stdin=text).code == 0
+    until(lambda: steps(product, "back")["a.undo"]["state"] == "running", "a is taken back")
+    done = product("flow", "cancel", "back")
+    assert (done.code, "breaks that off at a.undo" in done.err) == (0, True), done
+    until(lambda: product.json("flow", "show", "back")["state"] == "cancelled", "it is cancelled")
+    assert steps(product, "back")["a.undo"]["state"] == "cancelled"

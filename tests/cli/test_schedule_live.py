@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,3 +71,50 @@ def test_what_is_wrong_is_told(product: Product, text: str, said: str) -> None:
     done = product("schedule", "set", "-", stdin=text)
     assert done.code == faults.BAD_INPUT
     assert said in done.err
+
+
+def test_a_run_finishes_on_the_definition_it_began_with(product: Product, tmp_path: Path) -> None:
+    """Its schedule says something else by then, and the controller was killed; only later runs follow the new words."""
+    release, said = tmp_path / "release", tmp_path / "said"
+
+    def text(word: str) -> str:
+        first = {"name": "a", "run": f"touch {tmp_path}/{word}; while [ ! -e {release} ]; do sleep 0.1; done"}
+        return json.dumps({
+            "name": "versions", "cron": "* * * * * *", "overlap": "queue",
+            "workflow": {"name": "V", "chain": [first, {"name": "b", "run": f"echo {word} >> {said}"}]},
+        })  # fmt: skip
+
+    assert product("schedule", "set", "-", stdin=text("old")).code == 0
+    until((tmp_path / "old").exists, "the first run has begun")
+    assert product("schedule", "set", "-", stdin=text("new")).code == 0
+    kill(product.json("status")["controller"]["pid"])
+    assert product.starting("up", "--detach").code == 0
+    assert not said.exists()
+    release.touch()
+    until(lambda: said.exists() and "new" in said.read_text(), "a later run is over")
+    assert product("schedule", "remove", "versions").code == 0
+    lines = said.read_text().split()
+    assert lines[0] == "old"
+    assert lines == sorted(lines, key=["old", "new"].index)
+
+
+def test_what_comes_is_seen_before_and_after_it_is_set(product: Product, tmp_path: Path) -> None:
+    file = tmp_path / "ahead.yaml"
+    words = "cron: '30 2 * * *', timezone: Europe/Berlin, dst: {skipped: skip}, from: '2031-03-29T00:00:00Z'"
+    file.write_text(f"{{name: ahead, {words}, exclude: ['2031-03-31'], job: {{run: 'true'}}}}")
+    wanted = [
+        {"tick": "2031-03-29T01:30:00Z", "at": "2031-03-29T01:30:00Z", "skipped": None},
+        {"tick": "2031-03-30T01:30:00Z", "at": "2031-03-30T01:30:00Z", "skipped": "clock-change"},
+        {"tick": "2031-03-31T00:30:00Z", "at": "2031-03-31T00:30:00Z", "skipped": "excluded"},
+    ]
+    asked = ("schedule", "next", str(file), "--count", "3")
+    assert product.json(*asked)["schedules"][0]["ticks"] == wanted
+    assert product("schedule", "set", str(file)).code == 0
+    assert product.json("schedule", "next", "ahead", "--count", "3")["schedules"][0]["ticks"] == wanted
+    assert "Sat 2031-03-29 02:30:00 CET" in product("schedule", "next", "ahead").out
+    assert "Sat 2031-03-29 02:30:00 CET" in product("schedule", "list").out
+    assert product("schedule", "pause", "ahead").code == 0
+    assert "is paused" in product("schedule", "next", "ahead").err
+    assert product("schedule", "next", "nobody").code == faults.NOT_FOUND
+    assert product("schedule", "next", "ahead", "--count", "101").code != 0
+    assert product("schedule", "remove", "ahead").code == 0

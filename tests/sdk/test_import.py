@@ -38,7 +38,7 @@ def test_the_public_surface_is_this() -> None:
         "heard_by", "history", "hold", "job", "jobs", "link", "logs", "make_token", "nodes", "outlook",
         "overview", "pause_schedule", "policy", "queues", "release", "reload", "remove_schedule",
         "remove_secret", "report", "requeue", "resume", "resume_flow", "resume_schedule", "retry_flow",
-        "revoke_token", "run_flow", "run_search", "schedules", "search", "searches", "secrets", "session",
+        "revoke_token", "run_flow", "run_search", "schedule", "schedules", "search", "searches", "secrets", "session",
         "set", "set_queue", "set_schedule", "set_secret", "shutdown", "skip_step", "status", "submit",
         "suspend", "timeline", "tokens", "usual", "wait", "waste", "watch", "why", "why_call", "why_then",
     ]  # fmt: skip

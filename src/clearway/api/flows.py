@@ -89,7 +89,7 @@ def _row(view: FlowView) -> dict[str, Any]:
     reason = None if view.reason is None else {"code": str(view.reason.code), "text": sentence(view.reason)}
     return {
         "id": view.id, "name": view.name, "state": view.state, "run": view.run, "began": iso(view.began_us),
-        "reason": reason, "steps": counts,
+        "reason": reason, "steps": counts, "part_of": view.part_of,
     }  # fmt: skip
 
 

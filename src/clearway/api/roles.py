@@ -26,7 +26,8 @@ _NEEDED: dict[Role, str] = {
         GET nodes, nodes/{node}, queues, queues/{queue}, bookings
         GET calls, calls/{call}, calls/{call}/why, calls/{call}/logs, calls/{call}/members, calls/{call}/failure
         GET calls/{call}/items
-        GET flows, flows/{flow}, schedules, schedules/{schedule}, searches, searches/{search}
+        GET flows, flows/{flow}, schedules, schedules/{schedule}, schedules/{schedule}/ticks
+        GET searches, searches/{search}
         POST links, session/end
     """,
     Role.submitter: """

@@ -1,11 +1,11 @@
-"""Routes of schedules: set, list, pause, resume, remove."""
+"""Routes of schedules: set, list, look ahead, pause, resume, remove."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Query, Request, Response
 
 from clearway.api import tags
 from clearway.api.admission import admit, defaults_for
@@ -16,6 +16,7 @@ from clearway.api.moments import iso
 from clearway.api.roles import guarded
 from clearway.api.who import WHO, noted
 from clearway.flow.schedule_words import read_schedule
+from clearway.flow.ticks import row
 from clearway.model.asks import LookSchedules, PauseSchedule, RemoveSchedule, SetSchedule
 from clearway.model.errors import InputError, NotFoundError
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from clearway.model.flow import FlowSpec, ScheduleSpec
 
 router = guarded()
+
+MOST_TICKS = 100
 
 
 async def _name(request: Request) -> str:
@@ -60,22 +63,29 @@ def _row(view: ScheduleView) -> dict[str, Any]:
     }  # fmt: skip
 
 
+async def _views(desk: Desk, name: str = "", ahead: int = 0) -> tuple[ScheduleView, ...]:
+    found: tuple[ScheduleView, ...] = await desk.ask(LookSchedules(name, ahead))  # type: ignore[assignment]  # the answer to it
+    return found
+
+
 async def _rows(desk: Desk) -> list[dict[str, Any]]:
-    found: tuple[ScheduleView, ...] = await desk.ask(LookSchedules())  # type: ignore[assignment]  # the answer to it
-    return [_row(view) for view in found]
+    return [_row(view) for view in await _views(desk)]
+
+
+async def _view(desk: Desk, name: str, ahead: int = 0) -> ScheduleView:
+    for view in await _views(desk, name, ahead):
+        if view.name == name:
+            return view
+    raise NotFoundError(f"there is no schedule {name!r}")
 
 
 async def _one(desk: Desk, name: str) -> Response:
-    for row in await _rows(desk):
-        if row["name"] == name:
-            return tags.one(row)
-    raise NotFoundError(f"there is no schedule {name!r}")
+    return tags.one(_row(await _view(desk, name)))
 
 
 async def _check_mine(desk: Desk, name: str) -> None:
     """Raise NotAllowedError where a schedule of this name is another's."""
-    found: tuple[ScheduleView, ...] = await desk.ask(LookSchedules())  # type: ignore[assignment]  # the answer to it
-    for view in found:
+    for view in await _views(desk, name):
         if view.name == name:
             WHO.get().check_owns(view.owners, f"schedule {name}")
 
@@ -92,6 +102,13 @@ MySchedule = Annotated[str, Depends(_my_name)]
 async def schedule(desk: TheDesk, name: TheName) -> Response:
     """Return one schedule."""
     return await _one(desk, name)
+
+
+@router.get("/schedules/{schedule}/ticks")
+async def ticks(desk: TheDesk, name: TheName, count: Annotated[int, Query(ge=1, le=MOST_TICKS)] = 5) -> Response:
+    """Return one schedule with its next ticks, also those that are to be skipped (on excluded days, say)."""
+    view = await _view(desk, name, count)
+    return answer({**_row(view), "ticks": [row(tick) for tick in view.ahead]})
 
 
 @router.get("/schedules")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from clearway.cli import shown
 from clearway.cli.drawing import as_mermaid, as_svg, as_text
 from clearway.cli.entering import Sayings, enter_files
 from clearway.cli.shell import Shell, command, group
+from clearway.cli.shown import plain
 from clearway.cli.table import Column, draw, state
 from clearway.model.errors import InputError
+from clearway.model.flow import UNDO
 
 _FLOWS = (Column("ID", right=True), Column("WORKFLOW", cut=True), Column("STATE"), Column("RUN", right=True),
           Column("STEPS", wraps=True))  # fmt: skip
@@ -26,6 +29,9 @@ _STEPS = (
     Column("RESULT, OR WHY", cut=True),
 )
 _FORMS = {"text": as_text, "svg": as_svg, "mermaid": as_mermaid}
+_OPENS = ("{", "[", '"')
+_NEARLY = {"true", "false", "null", "none", "nan", "infinity", "-infinity"}
+"""What somebody meant as JSON, but wrote as another language has it."""
 FLOW = click.argument("flow", metavar="NAME")
 
 
@@ -67,9 +73,10 @@ def _stands(row: dict[str, Any]) -> str:
 
 
 @command("list")
-def _list(shell: Shell) -> None:
+@click.option("--all", "everything", is_flag=True, help="Also workflows that are steps of others.")
+def _list(shell: Shell, everything: bool) -> None:  # noqa: FBT001 - click calls it by name
     """List workflows, newest first: those that run, and the newest 1,000 that are over."""
-    rows = shell.client().flows()
+    rows = [row for row in shell.client().flows() if everything or row["part_of"] is None]
     if shell.as_json:
         shell.document({"flows": rows})
         return
@@ -137,18 +144,45 @@ def _of_file(path: str) -> list[dict[str, Any]]:
 
 @command("cancel")
 @FLOW
-def _cancel(shell: Shell, flow: str) -> None:
-    """Stop what runs of the workflow NAME, and let nothing else of it start."""
-    _told(shell, shell.client().cancel_flow(flow), "is told to stop")
+@click.option("--yes", is_flag=True, help="Do not ask, also where steps are being taken back (`undo`).")
+def _cancel(shell: Shell, flow: str, yes: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Stop what runs of the workflow NAME, and let nothing else of it start.
+
+    Where it is taking back what its steps did, that is broken off: it asks first, and without a terminal says so.
+    """
+    client = shell.client()
+    row = client.flow(flow)
+    if undoing := [step["name"] for step in row["steps"] if step["name"].endswith(UNDO) and step["state"] == "running"]:
+        said = f"workflow {row['name']} is taking back what its steps did; a cancel breaks that off at {undoing[0]}"
+        if not yes and sys.stdin.isatty():
+            click.confirm(f"{plain(said)}. Cancel it all the same?", abort=True, err=True)
+        else:
+            shell.note(said)
+    _told(shell, client.cancel_flow(f"id:{row['id']}"), "is told to stop")
 
 
 @command("resume")
 @FLOW
 @click.option("--step", help="The step that waits; not needed where only one does.")
-@click.option("--value", default="null", help="The answer, as JSON; what is no JSON counts as a text.")
+@click.option("--value", default="null", help="The answer, as JSON; what does not look like JSON is a text.")
 def _resume(shell: Shell, flow: str, step: str | None, value: str) -> None:
     """Answer a step of the workflow NAME that waits for a person (`pause`): it goes on with this value."""
-    _told(shell, shell.client().resume_flow(flow, _value(value), step), "goes on")
+    _told(shell, shell.client().resume_flow(flow, _answer(value), step), "goes on")
+
+
+def _answer(text: str) -> object:
+    """Return a value in JSON, or a text that nobody could have meant as JSON."""
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except ValueError as error:
+        if text.strip()[:1] in _OPENS or text.strip().lower() in _NEARLY:
+            rule = f"JSON ({error}), or a text, in quotes where it looks like JSON"
+            raise InputError("--value", text, rule) from None
+        return text
+
+
+def _no_number(text: str) -> object:
+    raise ValueError(f"{text} is no number there")
 
 
 def _value(text: str) -> object:

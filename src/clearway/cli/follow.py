@@ -40,7 +40,7 @@ def follow_to_end(shell: Shell, client: Client, answer: dict[str, Any]) -> int:
                 streams.start(job)
             row = _until_over(client, ref, streams, interrupts, watch)
     except ControllerError:
-        shell.note(f"lost the controller; the job goes on: clearway up, then clearway wait {answer['id']}")
+        shell.note(f"lost the controller; the job goes on: clearway up --detach, then clearway wait {answer['id']}")
         raise
     if row is None:
         return faults.READER_GONE if streams.reader_gone.is_set() else faults.INTERRUPTED

@@ -1,7 +1,8 @@
-"""`clearway schedule set`, `list`, `pause`, `resume` and `remove`."""
+"""`clearway schedule set`, `list`, `next`, `pause`, `resume` and `remove`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,8 @@ _COLUMNS = (
     Column("NEXT"),
     Column("RUNS", wraps=True),
 )
+_TICKS = (Column("SCHEDULE", cut=True), Column("TICK"), Column("STARTS"))
+_MOST_TICKS = 100
 NAME = click.argument("name", metavar="NAME")
 
 
@@ -50,7 +53,47 @@ def _list(shell: Shell) -> None:
 
 
 def _next(row: dict[str, Any]) -> str:
-    return "paused" if row["paused"] else shown.clock(row["next"])
+    return "paused" if row["paused"] else shown.zoned(row["next"], row["timezone"])
+
+
+@command("next")
+@click.argument("name", metavar="NAME|FILE")
+@click.option("--count", type=click.IntRange(1, _MOST_TICKS), default=5, help="So many ticks, at most 100 [5].")
+def _ahead(shell: Shell, name: str, count: int) -> None:
+    """Show the next ticks of the schedule NAME, or of those in a YAML FILE before they are set.
+
+    For example: clearway schedule next nightly.yaml --count 10
+    """
+    rows = _of_file(name, count) if Path(name).is_file() else [shell.client().schedule(name, count)]
+    if shell.as_json:
+        shell.document({"schedules": rows})
+        return
+    for row in rows:
+        if row.get("paused"):
+            shell.note(f"schedule {row['name']} is paused: these ticks pass, unless it is resumed")
+    draw(_TICKS, [[r["name"], shown.zoned(t["tick"], r["timezone"]), _starts(t)] for r in rows for t in r["ticks"]])
+
+
+def _of_file(path: str, count: int) -> list[dict[str, Any]]:
+    from clearway.cli.job_files import maps_of_files
+    from clearway.flow.schedule_words import read_schedule
+    from clearway.flow.ticks import next_ones, row
+
+    after_us = int(shown.present().timestamp() * 1_000_000)
+    specs = [read_schedule(_without_work(words), {}) for words in maps_of_files((path,), "schedules")]
+    return [
+        {"name": s.name, "cron": s.cron, "timezone": s.timezone, "ticks": list(map(row, next_ones(s, after_us, count)))}
+        for s in specs
+    ]
+
+
+def _without_work(words: dict[str, Any]) -> dict[str, Any]:
+    """Return the words that say when, with work that is not looked at: the controller reads that."""
+    return {word: value for word, value in words.items() if word not in ("job", "workflow")} | {"job": {}}
+
+
+def _starts(tick: dict[str, Any]) -> str:
+    return f"skipped: {tick['skipped']}" if tick["skipped"] else shown.ago(tick["at"])
 
 
 @command("pause")
@@ -86,5 +129,5 @@ def _told(shell: Shell, rows: list[dict[str, Any]]) -> None:
         shell.line(f"schedule {row['name']}: " + ("is paused" if row["paused"] else f"next at {_next(row)}"))
 
 
-for _one in (_set, _list, _pause, _resume, _remove):
+for _one in (_set, _list, _ahead, _pause, _resume, _remove):
     schedule_command.add_command(_one)

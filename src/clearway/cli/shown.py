@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 from contextvars import ContextVar
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 GIB = 2**30
 MIB = 2**20
@@ -58,6 +59,19 @@ def clock(iso: object) -> str:
     here = then.astimezone()
     today = here.date() == present().astimezone().date()
     return f"{here:%H:%M:%S}" if today else f"{here:%Y-%m-%d %H:%M:%S}"
+
+
+def zoned(iso: object, zone: str) -> str:
+    """Return a moment on the clock of a time zone, with the date and what that zone calls its time then."""
+    then = moment(iso)
+    return NOTHING if then is None else f"{then.astimezone(_zone(zone)):%a %Y-%m-%d %H:%M:%S %Z}"
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except ZoneInfoNotFoundError:  # the controller's machine knows it, this one does not
+        return UTC
 
 
 def ago(iso: object, now: datetime | None = None) -> str:

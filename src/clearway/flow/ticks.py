@@ -11,6 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from heapq import heappop, heappush
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -18,10 +19,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from cronsim import CronSim, CronSimError
 
 from clearway.flow.chance import mixed
+from clearway.model.asks import TickView
 from clearway.model.errors import InputError
+from clearway.model.reasons import Code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from clearway.model.flow import ScheduleSpec
 
@@ -94,6 +97,21 @@ def ticks(spec: ScheduleSpec, after_us: int) -> Iterator[Tick]:
         if tick.at_us > first_us and tick.at_us != last:
             last = tick.at_us
             yield tick._replace(excluded=_excluded(spec, tick.at_us), due_us=tick.at_us + _delay_us(spec, tick.at_us))
+
+
+def next_ones(spec: ScheduleSpec, after_us: int, many: int, taken: Container[int] = ()) -> tuple[TickView, ...]:
+    """Return the next ticks that are not taken yet, also those that are to be skipped."""
+    fresh = (tick for tick in ticks(spec, after_us) if tick.at_us not in taken)
+    return tuple(TickView(tick.at_us, tick.due_us, _to_skip(tick)) for tick in islice(fresh, many))
+
+
+def row(tick: TickView) -> dict[str, str | None]:
+    """Return a tick that comes as people and programs read it: its name, when it is taken, why it is to be skipped."""
+    return {"tick": shown(tick.at_us), "at": shown(tick.due_us), "skipped": tick.skipped and str(tick.skipped)}
+
+
+def _to_skip(tick: Tick) -> Code | None:
+    return Code.EXCLUDED if tick.excluded else Code.CLOCK_CHANGE if tick.skipped else None
 
 
 def _delay_us(spec: ScheduleSpec, at_us: int) -> int:

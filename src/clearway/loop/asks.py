@@ -92,7 +92,7 @@ def _of_flow(world: World, ask: _OfFlow) -> object:
         case asks.SubmitFlow() | asks.LookFlows():
             return flows.submit(world, ask.spec) if isinstance(ask, asks.SubmitFlow) else flows.look(world)
         case asks.LookSchedules():
-            return schedules.look(world)
+            return schedules.look(world, ask)
         case asks.CancelFlow():
             flows.cancel(world, ask)
         case asks.RerunFlow():

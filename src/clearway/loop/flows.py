@@ -20,6 +20,7 @@ from clearway.model.states import State
 
 if TYPE_CHECKING:
     from clearway.flow.track import FlowTrack, Instance, StepTrack
+    from clearway.loop.flow_state import Part
     from clearway.loop.timers import Timer
     from clearway.loop.world import World
     from clearway.model import asks
@@ -106,16 +107,17 @@ def skip(world: World, ask: asks.SkipStep) -> None:
 
 def look(world: World) -> tuple[FlowView, ...]:
     """Return how the workflows at hand stand."""
-    return tuple(_view(track) for track in world.state.flows.tracks.values())
+    inner = world.state.flows.inner
+    return tuple(_view(track, inner.get(track.id)) for track in world.state.flows.tracks.values())
 
 
-def _view(track: FlowTrack) -> FlowView:
+def _view(track: FlowTrack, part: Part | None) -> FlowView:
     steps = [*track.steps.values(), *track.tails()]
     state = ("pending" if track.gate else "running") if track.state is None else track.state.value
     views = tuple(_step_view(step) for step in steps)
     return FlowView(
         track.id, track.spec.name, state, track.run, track.began_us, views, track.reason, track.spec.words,
-        track.spec.owners(),
+        track.spec.owners(), None if part is None else part.flow,
     )  # fmt: skip
 
 

@@ -61,14 +61,18 @@ def remove(world: World, ask: asks.RemoveSchedule) -> None:
     world.emit(fe.ScheduleRemoved(world.now_us, ask.name))
 
 
-def look(world: World) -> tuple[ScheduleView, ...]:
+def look(world: World, ask: asks.LookSchedules) -> tuple[ScheduleView, ...]:
     """Return how the schedules stand, by name."""
-    return tuple(_view(track) for _, track in sorted(world.state.flows.schedules.tracks.items()))
+    tracks = world.state.flows.schedules.tracks
+    names = [ask.name] if ask.name in tracks else [] if ask.name else sorted(tracks)
+    return tuple(_view(world, tracks[name], ask.ahead) for name in names)
 
 
-def _view(track: ScheduleTrack) -> ScheduleView:
-    spec, last = track.spec, track.last()
-    ahead = islice(ticks.ticks(spec, track.seen_us), MOST_AHEAD)
+def _view(world: World, track: ScheduleTrack, many: int) -> ScheduleView:
+    spec, last, after_us = track.spec, track.last(), track.seen_us
+    if track.paused:  # what passes meanwhile is not to come
+        after_us = max(after_us, world.now_us + world.state.flows.schedules.offset_us)
+    ahead = islice(ticks.ticks(spec, after_us), MOST_AHEAD)
     tick = next((t for t in ahead if t.at_us not in track.taken and not t.excluded), None)
     active = tuple(run.name for run in track.active())
     next_us = None if tick is None else tick.due_us
@@ -76,7 +80,7 @@ def _view(track: ScheduleTrack) -> ScheduleView:
     owners = ((job.user, job.tenant),) if job is not None else () if flow is None else flow.owners()
     return ScheduleView(
         spec.name, spec.cron, spec.timezone, track.paused, next_us, active, last.name if last is not None else "",
-        owners,
+        owners, ticks.next_ones(spec, after_us, many, track.taken),
     )  # fmt: skip
 
 

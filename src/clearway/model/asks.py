@@ -9,7 +9,7 @@ from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, PolicySpec
 from clearway.model.flow import FlowSpec, ScheduleSpec, SearchSpec
 from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
-from clearway.model.reasons import Reason
+from clearway.model.reasons import Code, Reason
 
 
 class Submit(msgspec.Struct, frozen=True):
@@ -156,7 +156,10 @@ class StepView(msgspec.Struct, frozen=True):
 
 
 class FlowView(msgspec.Struct, frozen=True):
-    """How a workflow stands in its present run, which began at `began_us`. `owners`: user and tenant of its jobs."""
+    """How a workflow stands in its present run, which began at `began_us`. `owners`: user and tenant of its jobs.
+
+    `part_of` is the workflow of which it is a step, if it is one.
+    """
 
     id: FlowId
     name: str
@@ -167,10 +170,25 @@ class FlowView(msgspec.Struct, frozen=True):
     reason: Reason | None = None
     words: str = ""
     owners: tuple[tuple[str, str], ...] = ()
+    part_of: FlowId | None = None
 
 
 class LookSchedules(msgspec.Struct, frozen=True):
-    """Say how the schedules stand. Answer: a tuple of ScheduleView, by name; nothing is recorded."""
+    """Say how the schedules stand. Answer: a tuple of ScheduleView, by name; nothing is recorded.
+
+    With a `name` only of that one, with its next ticks, so many as `ahead`.
+    """
+
+    name: str = ""
+    ahead: int = 0
+
+
+class TickView(msgspec.Struct, frozen=True):
+    """A tick that comes: its moment of the wall clock, when it is taken, and the reason if it is to be skipped."""
+
+    at_us: int
+    due_us: int
+    skipped: Code | None = None
 
 
 class ScheduleView(msgspec.Struct, frozen=True):
@@ -184,6 +202,7 @@ class ScheduleView(msgspec.Struct, frozen=True):
     active: tuple[str, ...]
     last: str
     owners: tuple[tuple[str, str], ...] = ()
+    ahead: tuple[TickView, ...] = ()
 
 
 class LookSearches(msgspec.Struct, frozen=True):

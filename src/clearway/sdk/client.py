@@ -43,7 +43,7 @@ class Client(Past):
         where = home_dir(home)
         running = read_running(where)
         if running is None:
-            raise ControllerError(f"no controller runs for {where}; start one with: clearway up")
+            raise ControllerError(f"no controller runs for {where}; start one with: clearway up --detach")
         check_owner(where)
         return cls(unix(running.socket))
 
@@ -311,6 +311,11 @@ class Client(Past):
     def schedules(self) -> list[Row]:
         """Return the schedules, by name."""
         return self._list(self._get("schedules"), "schedules")
+
+    def schedule(self, name: str, count: int = 5) -> Row:
+        """Return one schedule with its next `ticks`, so many as `count` (at most 100)."""
+        row: Row = self._transport.call("GET", self._path("schedules", name, "ticks"), {"count": count})
+        return row
 
     def set_schedule(self, words: Mapping[str, object]) -> Row:
         """Create or change a schedule; its `workflow`, if it has one, is a map of words."""

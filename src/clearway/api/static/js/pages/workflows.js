@@ -15,7 +15,7 @@ export function open(root) {
   return () => kept.stop();
 
   function show([{ flows }, { schedules }, { searches }]) {
-    put(body, flowsPanel(flows), schedulesPanel(schedules, kept.again), searchesPanel(searches));
+    put(body, flowsPanel(flows.filter((flow) => flow.part_of == null)), schedulesPanel(schedules, kept.again), searchesPanel(searches));
   }
 }
 
