@@ -1,0 +1,77 @@
+"""The files by which the engine and its steps on other nodes know of one another, in a folder that all nodes see."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from clearway.model.errors import EngineError
+from clearway.model.events import TaskRef
+from clearway.model.ids import JobId
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KINDS = ("orders", "halts", "claims", "ups", "ends", "over")
+"""What is to run, what to do with it, who has it, what runs, how it ended; and ends that are in the journal."""
+
+
+def key_of(task: TaskRef) -> str:
+    """Return the text under which a step knows its task."""
+    return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
+
+
+def task_of(key: str) -> TaskRef:
+    """Return the task of such a text."""
+    job, attempt, role, index = map(int, key.split("."))
+    return TaskRef(JobId(job), attempt, role, index)
+
+
+class Files:
+    """The folder. Raises EngineError where it cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def make(self) -> None:
+        """Make what is not there."""
+        try:
+            for kind in KINDS:
+                (self.folder / kind).mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise EngineError(f"the folder {str(self.folder)!r} cannot be made: {error.strerror}") from error
+
+    def keys(self, kind: str) -> set[str]:
+        """Return the tasks of which there is such a file."""
+        return {name for name in os.listdir(self.folder / kind) if name[0] != "."}  # noqa: PTH208  names alone
+
+    def has(self, kind: str, key: str) -> bool:
+        """Say whether a task has such a file."""
+        return (self.folder / kind / key).exists()
+
+    def read(self, kind: str, key: str) -> dict[str, Any]:
+        """Return what stands in a file, {} where there is none."""
+        try:
+            found: dict[str, Any] = json.loads((self.folder / kind / key).read_text())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def write(self, kind: str, key: str, content: dict[str, Any]) -> None:
+        """Write a file, whole and for good or not at all. It may hold what is nobody else's business."""
+        path, new = self.folder / kind / key, self.folder / kind / f".{key}.new"
+        try:
+            with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+                json.dump(content, file)
+                file.flush()
+                os.fsync(file.fileno())
+            new.rename(path)
+        except OSError as error:
+            raise EngineError(f"{path} cannot be written: {error.strerror}") from error
+
+    def over(self, key: str) -> None:
+        """Keep of a task only how it ended: its end is in the journal."""
+        (self.folder / "ends" / key).rename(self.folder / "over" / key)
+        for kind in ("orders", "halts", "claims", "ups"):
+            (self.folder / kind / key).unlink(missing_ok=True)

@@ -1,0 +1,221 @@
+"""What Slurm starts on a node: it runs one task, minds its whole tree and writes how it ended. Standard library alone.
+
+    python step.py FOLDER KEY
+
+Its only talk with the engine are files of FOLDER, which all nodes see: `orders/KEY` says what to run, `halts/KEY` what
+to do with it; it makes `ups/KEY` when it has the task, and `ends/KEY` when nothing of the task is left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+from typing import Any
+
+PR_SET_CHILD_SUBREAPER = 36
+LOOK_S = 0.05
+LEFT_GRACE_S = 2.0  # what a task leaves behind has so long after SIGTERM
+SLURMS_GRACE_S = 20.0  # Slurm kills 30 s after it told to stop, if nobody set another KillWait
+PRIVATE = 0o600
+
+
+class Step:
+    """One task."""
+
+    def __init__(self, folder: Path, key: str) -> None:
+        self.folder, self.key = folder, key
+        self.seen = ""
+        self.kill_at: float | None = None
+        self.halted = False
+        self.slurm_stops = False
+
+    def run(self) -> None:
+        """Run the task, unless another step has or had it."""
+        try:
+            os.close(os.open(self.folder / "claims" / self.key, os.O_CREAT | os.O_EXCL, PRIVATE))
+        except FileExistsError:
+            return
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        signal.signal(signal.SIGTERM, self._slurm_says_stop)
+        order = json.loads((self.folder / "orders" / self.key).read_text())
+        if (why := _other_devices(order)) or self._told().get("signal"):
+            self._end(None, why)
+            return
+        try:
+            child = _start(order)
+        except OSError as error:
+            self._end(None, _why(order, error))
+            return
+        _write(self.folder / "ups" / self.key, "{}")
+        code = self._mind(child)
+        self._clear()
+        self._end(code, "")
+
+    def _slurm_says_stop(self, _number: int, _frame: object) -> None:
+        self.slurm_stops = True
+
+    def _mind(self, child: subprocess.Popen[bytes]) -> int:
+        while (code := child.poll()) is None:
+            self._obey()
+            time.sleep(LOOK_S)
+            _reap(child.pid)
+        return code
+
+    def _obey(self) -> None:
+        if self.slurm_stops:
+            self.slurm_stops = False
+            self._halt(signal.SIGTERM, SLURMS_GRACE_S)
+        told = self._told()
+        text = json.dumps(told)
+        if told and text != self.seen:
+            self.seen = text
+            if told.get("signal"):
+                self._halt(told["signal"], told["grace_us"] / 1e6)
+            else:
+                _signal_all(signal.SIGSTOP if told.get("paused") else signal.SIGCONT)
+        if self.kill_at is not None and time.monotonic() >= self.kill_at:
+            _signal_all(signal.SIGKILL)
+
+    def _halt(self, number: int, grace_s: float) -> None:
+        until = time.monotonic() + grace_s
+        self.kill_at = until if self.kill_at is None else min(self.kill_at, until)
+        if not self.halted:
+            self.halted = True
+            _signal_all(number)
+        _signal_all(signal.SIGCONT)
+
+    def _told(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads((self.folder / "halts" / self.key).read_text())
+        except FileNotFoundError:
+            return {}
+        return found
+
+    def _clear(self) -> None:
+        """End what the main process left."""
+        kill_at = min(time.monotonic() + LEFT_GRACE_S, self.kill_at or float("inf"))
+        _signal_all(signal.SIGTERM)
+        while _below() or _children():  # the dead count until they are collected
+            if time.monotonic() >= kill_at:
+                _signal_all(signal.SIGKILL)
+            time.sleep(LOOK_S)
+            _reap(0)
+
+    def _end(self, code: int | None, error: str) -> None:
+        _write(self.folder / "ends" / self.key, json.dumps({"code": code, "error": error}))
+
+
+def _other_devices(order: dict[str, Any]) -> str:
+    """Return why the task may not run here: Slurm holds other devices for it than were decided."""
+    wanted = order["devices"]
+    held = os.environ.get("SLURM_JOB_GPUS", "")
+    if not wanted or sorted(held.split(",")) == sorted(map(str, wanted)):
+        return ""
+    return (
+        f"Slurm holds the devices {held or 'none'} of {os.environ.get('SLURMD_NODENAME', 'the node')} for it, and "
+        f"{','.join(map(str, wanted))} were decided: give each device a type of its own in gres.conf"
+    )
+
+
+def _start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, **_secrets(order["secrets"]), **order["env"], **_numbered_anew()}
+    if order["code"]:
+        Path(order["cwd"]).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tarfile.open(order["code"]) as tar:
+            tar.extractall(order["cwd"])  # noqa: S202  the controller looked at its members when they were sent
+    Path(order["stdout"]).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _log(order["stdout"]) as out, _log(order["stderr"]) as err:
+        argv = ["/bin/sh", "-c", order["argv"][0]] if order["shell"] else order["argv"]
+        return subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=order["cwd"],
+            start_new_session=True,
+        )  # fmt: skip
+
+
+def _numbered_anew() -> dict[str, str]:
+    """Return the names of the devices where a control group of Slurm hides all others: they are counted anew from 0."""
+    held, shown = os.environ.get("SLURM_JOB_GPUS", ""), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    return {"CUDA_VISIBLE_DEVICES": shown} if held and shown and held != shown else {}
+
+
+def _log(path: str) -> Any:  # noqa: ANN401  a file
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, PRIVATE), "wb")
+
+
+def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
+    found = {}
+    for name, paths in places.items():
+        path = next((Path(one) for one in paths if Path(one).exists()), None)
+        if path is None:
+            raise FileNotFoundError(2, f"the secret {name} is not set; set it with: clearway secret set {name}")
+        found[name] = os.fsdecode(path.read_bytes())
+    return found
+
+
+def _why(order: dict[str, Any], error: OSError) -> str:
+    name = "/bin/sh" if order["shell"] else order["argv"][0]
+    if error.filename is None:
+        return str(error.strerror)
+    if error.filename == name and isinstance(error, FileNotFoundError):
+        return f"the command {name!r} does not exist"
+    return f"the command {name!r} cannot be started: {error.filename}: {error.strerror}"
+
+
+def _below() -> list[int]:
+    """Return the living processes of the task: all that descend from this one, which adopts orphans."""
+    parents: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):  # noqa: PTH208  names alone
+        if entry.isdigit():
+            try:
+                stat = Path("/proc", entry, "stat").read_text()
+            except OSError:  # gone since the list was made
+                continue
+            state, parent = stat.rpartition(")")[2].split()[:2]
+            if state not in "ZX":
+                parents.setdefault(int(parent), []).append(int(entry))
+    found = [os.getpid()]
+    for pid in found:
+        found += parents.get(pid, [])
+    return found[1:]
+
+
+def _signal_all(number: int) -> None:
+    for pid in _below():
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:  # gone in this very moment
+            continue
+
+
+def _children() -> list[int]:
+    return list(map(int, Path("/proc/self/task", str(os.getpid()), "children").read_text().split()))
+
+
+def _reap(main: int) -> None:
+    """Collect what died of the adopted, but not the main process: whoever waits for it needs its code."""
+    for pid in _children():
+        if pid != main:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                continue
+
+
+def _write(path: Path, text: str) -> None:
+    new = path.with_name("." + path.name)
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    new.rename(path)
+
+
+if __name__ == "__main__":
+    Step(Path(sys.argv[1]), sys.argv[2]).run()

@@ -1,0 +1,137 @@
+"""A Slurm of four nodes on this machine, each with four devices that are only device files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
+PATIENCE_S = 60.0
+DEVICES = 4
+NODES = ("n1", "n2", "n3", "n4")
+CONF = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool.%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/slurmd.%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
+SlurmdTimeout=10
+ReturnToService=2
+MpiDefault=none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+GresTypes=gpu
+{nodes}
+PartitionName=all Nodes=n[1-4] Default=YES State=UP MaxTime=INFINITE
+PartitionName=one Nodes=n1 State=UP MaxTime=INFINITE
+"""
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Cluster:
+    """A running Slurm. `slurmd` is the process of each node."""
+
+    def __init__(self, folder: Path) -> None:
+        missing = [name for name in PROGRAMS if shutil.which(name) is None]
+        if missing:
+            pytest.skip(f"Slurm is not installed: {', '.join(missing)} missing")
+        if os.getuid():
+            pytest.skip("a cluster on one machine needs root, for its device files")
+        self.folder = folder
+        self.slurmd: dict[str, subprocess.Popen[bytes]] = {}
+        self.others: list[subprocess.Popen[bytes]] = []
+
+    def begin(self) -> None:
+        for number in range(DEVICES):
+            os.mknod(self.folder / f"gpu{number}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        (self.folder / "state").mkdir()
+        (self.folder / "munge.key").write_bytes(os.urandom(128))
+        (self.folder / "munge.key").chmod(0o400)
+        host = socket.gethostname().partition(".")[0]
+        lines = "\n".join(
+            f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={_free_port()} CPUs=64 RealMemory=64000 "
+            f"Gres={','.join(f'gpu:g{number}:1' for number in range(DEVICES))}" for name in NODES
+        )  # fmt: skip
+        conf = CONF.format(host=host, port=_free_port(), folder=self.folder, nodes=lines)
+        (self.folder / "slurm.conf").write_text(conf)
+        gres = [f"Name=gpu Type=g{number} File={self.folder}/gpu{number}\n" for number in range(DEVICES)]
+        (self.folder / "gres.conf").write_text("".join(gres))
+        munge = [f"--{key}-file={self.folder}/munge.{key}" for key in ("key", "log", "pid", "seed")]
+        self.others.append(
+            self._start("munged", "--foreground", "--force", f"--socket={self.folder}/munge.socket", *munge)
+        )
+        self.until((self.folder / "munge.socket").exists, "munged listens")
+        self.others.append(self._start("slurmctld", "-D", "-c"))
+        for name in NODES:
+            self.start_node(name)
+        self.until(
+            lambda: self.tell("sinfo", "-h", "-N", "-p", "all", "-o", "%T").split() == ["idle"] * 4, "nodes are idle"
+        )
+
+    def start_node(self, name: str) -> None:
+        self.slurmd[name] = self._start("slurmd", "-D", "-N", name)
+
+    def _start(self, *command: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{command[0]}.out").open("ab") as out:
+            return subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env=self.environment)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
+
+    def tell(self, *command: str) -> str:
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        return done.stdout
+
+    def until(self, holds: object, what: str) -> None:
+        limit = time.monotonic() + PATIENCE_S
+        while not holds():  # type: ignore[operator]
+            assert time.monotonic() < limit, f"never: {what}: {self.said()}"
+            time.sleep(0.05)
+
+    def said(self) -> str:
+        return "\n".join(path.read_text()[-1500:] for path in self.folder.glob("*.out"))
+
+    def end(self) -> None:
+        self.tell("scancel", "--user=root", "--full", "--signal=KILL")
+        self.tell("scancel", "--user=root")
+        self.until(lambda: not self.tell("squeue", "-h").strip(), "no job is left")
+        for process in (*self.slurmd.values(), *reversed(self.others)):
+            process.terminate()
+        for process in (*self.slurmd.values(), *self.others):
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
