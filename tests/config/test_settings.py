@@ -62,7 +62,11 @@ def test_a_fleet_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
         ({"devices": -1}, "devices", "whole number"),
         ({"devices": True}, "devices", "whole number"),
         ({"devices": 1.5}, "devices", "whole number"),
-        ({"engine": "slurmy"}, "engine", "one of local"),
+        ({"engine": "slurmy"}, "engine", "one of local, ray, slurm"),
+        ({"slurm": "gpu"}, "slurm", "a map of words"),
+        ({"slurm": {"pending": "soon"}}, "pending", "duration"),
+        ({"slurm": {"partition": ""}}, "partition", "a text"),
+        ({"ray": {"address": 7}}, "address", "text"),
         ({"listen": "example.org:80"}, "listen", "127.0.0.1:8080"),
         ({"listen": "127.0.0.1:99999"}, "listen", "0 to 65535"),
         ({"listen": "127.0.0.1"}, "listen", "PORT"),
@@ -95,6 +99,8 @@ def test_a_bad_value_is_refused_with_field_value_and_rule(raw: dict[str, object]
 def test_an_unknown_key_names_key_place_and_nearest() -> None:
     with pytest.raises(UnknownWordError, match=r"polcy: .*did you mean 'policy'.*clearway\.yaml"):
         read_settings(HOME, {"polcy": "fair"}, "clearway.yaml")
+    with pytest.raises(UnknownWordError, match=r"partiton: .*did you mean 'partition'.*slurm"):
+        read_settings(HOME, {"slurm": {"partiton": "gpu"}}, "clearway.yaml")
     with pytest.raises(UnknownWordError, match="did you mean 'weight'"):
         read_settings(HOME, {"queues": [{"name": "a", "wieght": 1}]}, "clearway.yaml")
 

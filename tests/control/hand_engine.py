@@ -49,6 +49,9 @@ class HandEngine:
 
     # --- the port ------------------------------------------------------------------------------
 
+    def enforced(self) -> dict[str, str]:
+        return {"gpus": "not enforced: a test"}
+
     def open(self) -> Inventory:
         with self._lock:
             self._reports.clear()

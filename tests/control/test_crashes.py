@@ -74,6 +74,9 @@ class FatalEngine:
     def measured(self) -> Measured:
         return self._engine.measured
 
+    def enforced(self) -> dict[str, str]:
+        return self._engine.enforced()
+
     def open(self) -> Inventory:
         return self._engine.open()
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clearway.config.engine_words import Slurm
 from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
 from clearway.engines.slurm.engine import SlurmEngine
@@ -39,7 +40,7 @@ class TestSlurmEngine(EngineSuite):
 
     def attach(self) -> SlurmEngine:
         order = partial(launch_order, home=self.home, workdir=self.scratch, devices=())
-        return SlurmEngine(self.home, order, partition="one")
+        return SlurmEngine(self.home, order, Slurm("one"))
 
     def log(self, task: TaskRef, stream: str) -> bytes:
         return log_path(self.home, task, stream).read_bytes()

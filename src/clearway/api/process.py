@@ -117,7 +117,8 @@ def _load() -> None:
 
 def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
     _load()
-    from clearway.api.server import port_socket, unix_socket  # noqa: PLC0415  a taken home answers before this loads
+    from clearway.api.access import read_token  # noqa: PLC0415  a taken home answers before this loads
+    from clearway.api.server import port_socket, unix_socket  # noqa: PLC0415
     from clearway.compose.assemble import assemble  # noqa: PLC0415
 
     sys.setswitchinterval(SWITCH_S)
@@ -128,10 +129,13 @@ def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
         listeners = [held.enter_context(unix_socket(settings.home))]
         if settings.listen:
             listeners.append(held.enter_context(port_socket(settings.listen)))
+        running = _who(settings, listeners)
+        token = read_token(settings.home / "token") if settings.listen else ""
+        parts.reach.opened(running.listen)
         parts.controller.start()
         held.callback(_stop_loop, parts)
         parts.remember()
-        asyncio.run(_serve(settings, reread, parts, listeners, ended))
+        asyncio.run(_serve(settings, reread, parts, listeners, ended, running, token))
     if ended.failure is not None:
         LOG.critical("the deciding loop failed", exc_info=ended.failure)
         return EXIT_LOOP_FAILED
@@ -161,9 +165,9 @@ class _Ended:
 
 
 async def _serve(
-    settings: Settings, reread: Callable[[], Settings], parts: Assembled, listeners: list[socket.socket], ended: _Ended
-) -> None:
-    from clearway.api.access import read_token  # noqa: PLC0415
+    settings: Settings, reread: Callable[[], Settings], parts: Assembled, listeners: list[socket.socket],
+    ended: _Ended, running: Running, token: str,
+) -> None:  # fmt: skip
     from clearway.api.app import build_app  # noqa: PLC0415
     from clearway.api.call_entry import call_service  # noqa: PLC0415
     from clearway.api.desk import Desk  # noqa: PLC0415
@@ -172,7 +176,6 @@ async def _serve(
 
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(Scarce())
-    running = _who(settings, listeners)
     window = Window(settings.public_url or running.listen)
 
     def stop() -> None:
@@ -184,7 +187,6 @@ async def _serve(
         notes=parts.journal, window=window, rules=parts.watching.rules,
     )  # fmt: skip
     desk.serve(call_service(desk, parts))
-    token = read_token(settings.home / "token") if settings.listen else ""
     tls = tls_context(*settings.tls) if settings.tls else None
     server = window.server = Server(build_app(desk, token), lambda: _tell_ready(settings.home, running), tls)
 

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 def up_command(shell: Shell, *, detach: bool, devices: str | None, fleet: str | None, listen: str | None) -> None:
     """Start a controller on this machine. Jobs go on when it stops, and are found again by the next one."""
     from clearway.compose.assemble import policy_of
+    from clearway.compose.engines import check_engine
     from clearway.compose.launch import start
     from clearway.config.settings import load_settings
 
     options = _options(devices, fleet, listen)
     home = home_dir(shell.home)
-    policy_of(load_settings(home, options))  # what is refused is said here, and not at the end of a log
+    settings = load_settings(home, options)
+    check_engine(settings)
+    policy_of(settings)  # what is refused is said here, and not at the end of a log
     if not detach:
         shell.note(f"a controller starts for {home}; Ctrl-C stops it, jobs go on")
     try:

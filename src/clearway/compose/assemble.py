@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from clearway.compose.engines import Around, Reach, engine_of
 from clearway.compose.stores import engine_home, lead, upkeep_of
 from clearway.compose.watching import watching_of
-from clearway.config.home import make_home
 from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
-from clearway.engines.local.engine import LocalEngine
-from clearway.engines.local.inventory import discover
 from clearway.engines.local.paths import log_path
 from clearway.learn.optuna_sampler import OptunaSampler
 from clearway.loop.world import World
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from clearway.model.asks import Ask
     from clearway.model.events import TaskRef
     from clearway.model.fleet import PolicySpec, QueueSpec
+    from clearway.ports.engine import Engine
     from clearway.store.sql import SqlJournal
 
 CLOCK, SETTINGS = "clock", "settings"
@@ -43,7 +42,8 @@ class Assembled(NamedTuple):
 
     controller: Controller
     journal: SqlJournal
-    engine: LocalEngine
+    engine: Engine
+    reach: Reach
     log_path: Callable[[TaskRef, str], Path]
     remember: Callable[[], None]
     """To be called once the controller has taken over: its settings are in the journal then."""
@@ -74,7 +74,8 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         known = journal.recall(SETTINGS) == mark
         board = Board(settings.kept_finished)
         watching = watching_of(settings, journal, board)
-        engine = _engine(settings, journal, watching.traces)
+        reach = Reach(settings)
+        engine = engine_of(Around(settings, (journal.place, journal.term), watching.traces, reach))
         controller = Controller(
             World(policy), clock, engine, journal, board=board, first=() if known else first,
             upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=watching.ears,
@@ -89,7 +90,7 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         raise
     remember = partial(journal.remember, SETTINGS, mark)
     return Assembled(
-        controller, journal, engine, partial(log_path, engine_home(settings)), remember, watching,
+        controller, journal, engine, reach, partial(log_path, engine_home(settings)), remember, watching,
     )  # fmt: skip
 
 
@@ -138,18 +139,3 @@ def _mark(settings: Settings, policy: PolicySpec) -> str:
     """Return what tells these queues, limits and policy from others: unchanged ones are not asked for once more."""
     said = msgspec.json.encode([policy, settings.queues, settings.limits, settings.budgets])
     return hashlib.sha256(said).hexdigest()
-
-
-def _engine(settings: Settings, journal: SqlJournal, traces: str) -> LocalEngine:
-    if len(settings.fleet) > 1:
-        raise InputError(
-            "fleet", [node.name for node in settings.fleet], "one node: the engine `local` is this machine"
-        )
-    given = settings.fleet[0] if settings.fleet else None
-    home = engine_home(settings)
-    make_home(home)
-    machine = discover(home, settings.devices, given)
-    return LocalEngine(
-        home, machine.node, unhealthy=machine.unhealthy, devices=machine.devices,
-        output_size=settings.output_size, lead=(journal.place, journal.term), uids=dict(settings.uids), traces=traces,
-    )  # fmt: skip

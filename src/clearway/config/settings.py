@@ -21,6 +21,7 @@ from clearway.config.access_words import (
     read_tls,
     read_url,
 )
+from clearway.config.engine_words import ENGINES, Ray, Slurm, read_ray, read_slurm
 from clearway.config.notices import Mail, Webhook, read_notices
 from clearway.config.telemetry import Telemetry, read_telemetry
 from clearway.config.tenants import Tenant, read_tenants
@@ -44,6 +45,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     home: Path
     engine: str = "local"
+    ray: Ray = Ray()
+    slurm: Slurm = Slurm()
     devices: int | None = None
     fleet: tuple[NodeSpec, ...] = ()
     queues: tuple[QueueSpec, ...] = ()
@@ -130,7 +133,7 @@ def _policy(field: str, value: object) -> str | PolicySpec:
 
 
 def _engine(field: str, value: object) -> str:
-    return v.choice(field, value, ("local",))
+    return v.choice(field, value, ENGINES)
 
 
 def _devices(field: str, value: object) -> int:
@@ -186,7 +189,11 @@ def _retention(field: str, value: object) -> int | None:
 
 
 SETTINGS: dict[str, Setting] = {
-    "engine": Setting(_engine, "name", "local", "what runs the tasks; `local` is this machine"),
+    "engine": Setting(
+        _engine, "name", "local", "what runs the tasks: `local` is this machine, `ray` and `slurm` clusters"
+    ),
+    "ray": Setting(read_ray, "map", "its defaults", "which Ray cluster is used, with `engine: ray`"),
+    "slurm": Setting(read_slurm, "map", "its defaults", "what of a Slurm cluster is used, with `engine: slurm`"),
     "devices": Setting(
         _devices, "devices", "what is found", "so many devices that are only counted, for a machine without GPUs"
     ),
@@ -272,7 +279,7 @@ SETTINGS: dict[str, Setting] = {
         _engine_home,
         "path",
         "the home",
-        "where the engine `local` keeps its runner and what tasks print: a standby names that of its leader",
+        "where the engine keeps its things and tasks their files: a standby names that of its leader; all nodes see it",
     ),
     "snapshot_every": Setting(
         _snapshot_every,

@@ -408,6 +408,10 @@ class FakeEngine:
         """What the test says is used."""
         return self.room.measured
 
+    def enforced(self) -> dict[str, str]:
+        """Say that nothing stands behind what is promised."""
+        return dict.fromkeys(("gpus", "cpus", "memory", "disk", "user", "stop"), "not enforced: invented nodes")
+
     def open(self) -> Inventory:
         """Attach."""
         self.room.told.clear()

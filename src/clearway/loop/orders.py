@@ -46,8 +46,9 @@ def _ref(entry: JobEntry, key: tuple[int, int]) -> TaskRef:
 def launches(state: WorldState, entry: JobEntry) -> list[Action]:
     """Return the order to start each task that is not known to be up."""
     many = len(entry.grants)
+    first = state.node_name(entry.grants[0].node) if many else ""
     return [
-        Launch(_ref(entry, (g.role, g.index)), entry.spec, g, state.node_name(g.node), rank, many)
+        Launch(_ref(entry, (g.role, g.index)), entry.spec, g, state.node_name(g.node), rank, many, first)
         for rank, g in enumerate(entry.grants)
         if (g.role, g.index) in entry.held and (g.role, g.index) not in entry.up | entry.leaving
     ]

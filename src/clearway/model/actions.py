@@ -11,7 +11,10 @@ from clearway.model.job import JobSpec
 
 
 class Launch(msgspec.Struct, frozen=True, tag=True):
-    """Start one task on the node and devices of its grant. Telling it twice starts it once."""
+    """Start one task on the node and devices of its grant. Telling it twice starts it once.
+
+    `rank` counts the tasks of the attempt, of which there are `world_size`; `first_node` is where the one of rank 0 is.
+    """
 
     task: TaskRef
     spec: JobSpec
@@ -19,6 +22,7 @@ class Launch(msgspec.Struct, frozen=True, tag=True):
     node: str
     rank: int
     world_size: int
+    first_node: str = ""
 
 
 class Halt(msgspec.Struct, frozen=True, tag=True):

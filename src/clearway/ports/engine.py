@@ -147,7 +147,13 @@ class Engine(Protocol):
       task that is unknown or over answers with TaskIsGone again.
     - A report is delivered at least once. TaskIsGone means that no process of the task is left.
     - Tasks outlive the controller: after a crash, `open` on a new instance finds them.
+    - What a task prints lies in the files of the home that its order names, where this machine can read them.
+    - A task is told where rank 0 is (MASTER_ADDR) by the engine: it knows the addresses of its nodes.
     """
+
+    def enforced(self) -> dict[str, str]:
+        """Return what is done about each thing that a job can ask for, in a sentence each: gpus, cpus, memory, .."""
+        ...
 
     @property
     def trouble(self) -> str:

@@ -122,6 +122,10 @@ class SimEngine:
 
     # --- the port ------------------------------------------------------------------------------
 
+    def enforced(self) -> dict[str, str]:
+        """Say that nothing runs here."""
+        return dict.fromkeys(("gpus", "cpus", "memory", "disk", "user", "stop"), "not enforced: nothing runs here")
+
     def open(self) -> Inventory:
         """Return the nodes that answer, and the ends that no journal holds yet. The other nodes are reported quiet."""
         self._reports = [r for r in self._reports if isinstance(r, NodeIsGone)]  # of all else the inventory tells

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from clearway.config.engine_words import Slurm
     from clearway.engines.slurm.commands import Job, Node
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
@@ -48,18 +49,18 @@ class SlurmEngine:
     """Starts and stops tasks by Slurm. The contract is that of `clearway.ports.engine.Engine`.
 
     `home` is a folder that all nodes see under this name. `order_of` returns what a task is to run, `result_of` what it
-    gave back. Of the nodes only those of `partition` are used ("": all). A job that Slurm does not start within
-    `pending_s` seconds is taken back: somebody else holds what it needs.
+    gave back. `words` say what of the cluster is used. A job that Slurm does not start in time is taken back: somebody
+    else holds what it needs.
     """
 
     def __init__(
-        self, home: Path, order_of: Callable[[Launch], dict[str, Any]], *, partition: str = "", pending_s: float = 60.0,
+        self, home: Path, order_of: Callable[[Launch], dict[str, Any]], words: Slurm,
         result_of: Callable[[TaskRef], str] = lambda _task: "",
     ) -> None:  # fmt: skip
         self._files = Files(home.absolute() / "slurm")
         self._prefix = f"clearway-{hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:8]}-"
         self._order_of, self._result_of = order_of, result_of
-        self._partition, self._pending_s = partition, pending_s
+        self._words = words
         self._nodes: dict[str, Node] = {}
         self._told: dict[str, NodeIsUp] = {}
         self._quiet_since: dict[str, float] = {}
@@ -69,7 +70,6 @@ class SlurmEngine:
         self._ends: set[str] = set()
         self._unseen: dict[str, float] = {}
         self._waits: dict[str, float] = {}
-        self._firsts: dict[tuple[int, int], str] = {}
         self._look_anew = self._closing = False
         self._lock, self._work = threading.RLock(), threading.Event()
         self._thread = threading.Thread(target=self._talk, name="slurm", daemon=True)
@@ -94,9 +94,9 @@ class SlurmEngine:
     def open(self) -> Inventory:
         """Read nodes from Slurm and tasks from the folder. Raises EngineError where Slurm does not answer."""
         self._files.make()
-        self._nodes = {node.spec.name: node for node in nodes_of(self._partition)}
+        self._nodes = {node.spec.name: node for node in nodes_of(self._words.partition)}
         if not self._nodes:
-            raise EngineError(f"Slurm has no node in the partition {self._partition!r}")
+            raise EngineError(f"Slurm has no node in the partition {self._words.partition!r}")
         self._ends = self._files.keys("ends")
         self._ups = self._files.keys("ups") | self._ends
         gone = tuple(self._gone(key) for key in sorted(self._ends, key=task_of_key))
@@ -108,9 +108,6 @@ class SlurmEngine:
 
     def carry_out(self, actions: Sequence[Action]) -> None:
         """Write down what is to be done; Slurm is told in another thread."""
-        for action in actions:
-            if isinstance(action, Launch) and action.rank == 0 and action.node in self._nodes:
-                self._firsts[action.task.job, action.task.attempt] = self._nodes[action.node].address
         with self._lock:
             for action in actions:
                 self._carry_out(action)
@@ -189,8 +186,8 @@ class SlurmEngine:
             self._reports.append(TaskIsGone(launch.task, error=why))
             return
         order, demand = self._order_of(launch), launch.spec.roles[launch.grant.role].demand
-        first = self._firsts.get((launch.task.job, launch.task.attempt), self._nodes[launch.node].address)
-        order["env"]["MASTER_ADDR"] = first
+        first = self._nodes.get(launch.first_node) or self._nodes[launch.node]
+        order["env"]["MASTER_ADDR"] = first.address
         more = {
             "node": launch.node, "devices": list(launch.grant.devices), "cpus": -(-demand.cpus // MILLI),
             "memory": -(-demand.memory // MEBI),
@@ -280,9 +277,10 @@ class SlurmEngine:
         order = self._files.read("orders", key)
         node = self._nodes[order["node"]]
         command = [sys.executable, "-I", step.__file__, str(self._files.folder), key]
+        words = self._words
         options = {
             "cpus-per-task": str(max(order["cpus"], 1)), "mem": f"{order['memory']}M" if order["memory"] else "",
-            "partition": self._partition, "chdir": str(self._files.folder),
+            "partition": words.partition, "account": words.account, "qos": words.qos, "chdir": str(self._files.folder),
         }  # fmt: skip
         try:
             submit(self._prefix + key, order["node"], gres_words(node, order["devices"]), _script(command), options)
@@ -299,7 +297,7 @@ class SlurmEngine:
                 self._miss(key, now)
             elif job.state == "PENDING":
                 since = self._waits.setdefault(key, now)
-                if self._files.read("halts", key).get("signal") or now - since > self._pending_s:
+                if self._files.read("halts", key).get("signal") or now - since > self._words.pending_us / 1e6:
                     slurm("scancel", "--state=PENDING", job.number)
             else:
                 self._unseen.pop(key, None)
@@ -315,7 +313,7 @@ class SlurmEngine:
 
     def _ask_nodes(self) -> None:
         anew, self._look_anew = self._look_anew, False
-        found = {node.spec.name: node for node in nodes_of(self._partition)}
+        found = {node.spec.name: node for node in nodes_of(self._words.partition)}
         with self._lock:
             for name in self._nodes.keys() - found.keys():
                 self._told.pop(name, None)

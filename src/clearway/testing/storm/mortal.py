@@ -127,6 +127,10 @@ class MortalEngine:
         """Say what the real one says."""
         return self._engine.measured
 
+    def enforced(self) -> dict[str, str]:
+        """Say what the real one says."""
+        return self._engine.enforced()
+
     def open(self) -> Inventory:
         """Attach, or die before or after."""
         self._fate.act()

@@ -1,0 +1,50 @@
+"""The settings of engines beyond this machine: each engine has a word of its own name, with its own words below."""
+
+from __future__ import annotations
+
+import msgspec
+
+from clearway.model import values as v
+from clearway.model.words import Word, read_words
+
+ENGINES = ("local", "ray", "slurm")
+"""What the setting `engine` may say; `compose.engines` knows how each is made."""
+
+
+class Ray(msgspec.Struct, frozen=True):
+    """Which Ray cluster is used: the `address` of its head, or `auto`: the one that runs on this machine."""
+
+    address: str = "auto"
+
+
+class Slurm(msgspec.Struct, frozen=True):
+    """What of a Slurm cluster is used. Empty is what Slurm takes by itself.
+
+    `pending_us`: a task that Slurm does not start within so many microseconds is taken back and placed anew.
+    """
+
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    pending_us: int = 60_000_000
+
+
+RAY_WORDS = {"address": Word(v.name, "text", "HOST:PORT of its head, or `auto` [auto]")}
+
+SLURM_WORDS = {
+    "partition": Word(v.name, "text", "only the nodes of this one [all]"),
+    "account": Word(v.name, "text", "whom Slurm charges [its default]"),
+    "qos": Word(v.name, "text", "quality of service [its default]"),
+    "pending": Word(v.duration, "text", "a task that Slurm does not start within this time is placed anew [60s]"),
+}
+
+
+def read_ray(field: str, value: object) -> Ray:
+    """Read the words of the engine `ray`."""
+    return Ray(**read_words(field, value, RAY_WORDS))
+
+
+def read_slurm(field: str, value: object) -> Slurm:
+    """Read the words of the engine `slurm`."""
+    found = read_words(field, value, SLURM_WORDS)
+    return Slurm(**{"pending_us" if word == "pending" else word: said for word, said in found.items()})
