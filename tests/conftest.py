@@ -21,6 +21,8 @@ settings.register_profile(
 settings.register_profile("search", deadline=None, max_examples=5000)
 settings.load_profile("house")
 
+pytest_plugins = ("tests.formed",)
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from clearway.config.home import read_running
+from tests.formed import check_answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,7 @@ class Port:
             kind = answer.headers.get_content_type()
             raw = b"" if kind == "text/event-stream" else answer.read()
             told = json.loads(raw) if kind.endswith("json") else raw
+            check_answer(answer.status, method, path, told)
             return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, told)
         finally:
             connection.close()

@@ -50,8 +50,12 @@ COOKIE = "clearway"
 CSRF = b"x-csrf-token"
 READS = frozenset({"GET", "HEAD", "OPTIONS"})
 TOKEN_BYTES = 32
-HEAD_S = 30.0
-"""Whoever has begun a request and not sent its head by then is cut off; so is a connection that sends none at all."""
+HEAD_S = 10.0
+"""Whoever has begun a request and not sent its head by then is cut off; so is a connection that sends none at all.
+
+A head is a few hundred bytes, which a phone at the end of the world sends in a second or two: it has the time of a
+handshake of TLS. Until then a connection holds one of the places that there are at the ports.
+"""
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 

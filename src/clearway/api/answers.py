@@ -1,426 +1,89 @@
-"""The forms of bodies and answers, for the description of the API. Moments are texts in ISO 8601.
-
-A route that is not here answers with an object whose words its page explains.
-"""
+"""Which body each route takes, and which forms and statuses its answer has: for the description of the API."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-Words = dict[str, Any]
-
-
-class Problem(msgspec.Struct):
-    """What went wrong (RFC 9457). `field`, `value`, `rule` and `place` where a value is refused."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    field: str | None = None
-    value: str | None = None
-    rule: str | None = None
-    place: str | None = None
-
-
-class Reason(msgspec.Struct):
-    """A code of docs/reasons, and a sentence."""
-
-    code: str
-    text: str
-
-
-class Array(msgspec.Struct):
-    """How many jobs of an array do what."""
-
-    indices: str
-    jobs: int
-    waiting: int
-    running: int
-    succeeded: int
-    failed: int
-    cancelled: int
-    failed_indices: list[int]
-
-
-class Job(msgspec.Struct):
-    """A job as lists show it."""
-
-    id: int
-    name: str
-    state: str
-    inner_state: str
-    queue: str
-    priority: int
-    user: str
-    tenant: str
-    submitted: str
-    started: str | None
-    ended: str | None
-    stopped: str | None
-    attempt: int
-    tasks: int
-    gpus: float
-    nodes: list[str]
-    devices: dict[str, list[int]]
-    reason: Reason | None
-    exit_code: int | None
-    held_by: str | None
-    promised: str | None
-    array: Array | None
-    array_of: int | None
-    index: int | None
-
-
-class Jobs(msgspec.Struct):
-    """A page of a list of jobs."""
-
-    jobs: list[Job]
-    next: str | None
-
-
-class Entered(msgspec.Struct):
-    """A job that was entered."""
-
-    id: int
-    name: str
-    warnings: list[str]
-
-
-class AllEntered(msgspec.Struct):
-    """Jobs that were entered, in order."""
-
-    jobs: list[Entered]
-
-
-class JobWords(msgspec.Struct):
-    """Jobs, each by the words of docs/job.md."""
-
-    jobs: list[Words]
-
-
-class Queue(msgspec.Struct):
-    """A queue with its words and how it stands."""
-
-    name: str
-    parent: str | None
-    guarantee: dict[str, float]
-    limit: dict[str, float]
-    limit_per_user: dict[str, float]
-    weight: int
-    borrow: bool
-    lend: bool
-    order: list[str]
-    defaults: Words
-    call_rate: str | None
-    pending: int
-    running: int
-    use: dict[str, float]
-
-
-class Queues(msgspec.Struct):
-    """All queues."""
-
-    queues: list[Queue]
-
-
-class Device(msgspec.Struct):
-    """A device, and how much of it is held."""
-
-    number: int
-    held: float
-    gpu_memory: int
-    healthy: bool
-
-
-class Node(msgspec.Struct):
-    """A node: what it has, what is held of it. A resource that it does not mention is null: plenty."""
-
-    name: str
-    state: str
-    drained: bool
-    quiet_since: str | None
-    gpus: int
-    gpu_model: str | None
-    gpu_memory: float | None
-    counted_only: bool
-    unhealthy: list[int]
-    cpus: float | None
-    memory: float | None
-    disk: float | None
-    bandwidth: float | None
-    resources: dict[str, int]
-    rack: str | None
-    zone: str | None
-    labels: dict[str, str]
-    taints: list[str]
-    tasks: int
-    use: dict[str, float]
-    free_gpus: float
-    devices: list[Device]
-    slices: list[Words]
-
-
-class Nodes(msgspec.Struct):
-    """All nodes."""
-
-    nodes: list[Node]
-
-
-class Health(msgspec.Struct):
-    """Whether the controller decides and writes."""
-
-    status: str
-
-
-class Gpus(msgspec.Struct):
-    """How many devices there are, held and free."""
-
-    total: int
-    held: float
-    free: float
-    counted_only: int
-
-
-class Fares(msgspec.Struct):
-    """How the controller fares."""
-
-    state: str
-    text: str
-
-
-class Overview(msgspec.Struct):
-    """What is so, at a glance."""
-
-    at: str
-    health: Fares
-    leader: Words
-    journal: dict[str, int]
-    jobs: dict[str, int]
-    queues: list[Words]
-    nodes: dict[str, int]
-    gpus: Gpus
-    waiting: list[Words]
-
-
-class Timeline(msgspec.Struct):
-    """Who held what, in columns; moments in milliseconds since 1970."""
-
-    since: int
-    now: int
-    left_out: int
-    tables: dict[str, list[Any]]
-    bars: dict[str, list[int]]
-    reservations: list[Words]
-    bookings: list[Words]
-
-
-class Policy(msgspec.Struct):
-    """The policy in force."""
-
-    name: str | None
-    words: Words | None
-    hash: str | None
-
-
-class Token(msgspec.Struct):
-    """A token without its secret."""
-
-    id: str
-    user: str
-    role: str
-    tenant: str | None
-    scopes: list[str]
-    created: str
-    expires: str | None
-    by: str
-
-
-class NewToken(Token):
-    """A token with its secret, which is told this once."""
-
-    token: str
-
-
-class Tokens(msgspec.Struct):
-    """All tokens."""
-
-    tokens: list[Token]
-
-
-class TokenWords(msgspec.Struct, omit_defaults=True):
-    """The words of a token."""
-
-    user: str
-    role: str
-    tenant: str | None = None
-    expires: str | float | None = None
-    scopes: list[str] | None = None
-
-
-class Session(msgspec.Struct):
-    """Who one is."""
-
-    name: str
-    role: str
-    tenant: str | None
-    via: str
-    scopes: list[str]
-    csrf: str | None
-
-
-class Link(msgspec.Struct):
-    """A link that is good once."""
-
-    url: str
-    until: str
-
-
-class Change(msgspec.Struct):
-    """Who changed what."""
-
-    at: str
-    who: str
-    role: str
-    via: str
-    address: str | None
-    method: str
-    path: str
-    status: int
-    about: Words
-
-
-class Changes(msgspec.Struct):
-    """Changes, the newest first."""
-
-    changes: list[Change]
-
-
-class Account(msgspec.Struct):
-    """What one tenant, user or queue held in a time."""
-
-    name: str
-    gpu_hours: float
-    lost_gpu_hours: float
-    used_gpu_hours: float | None
-    measured_gpu_hours: float
-    cost: float
-    starts: int
-    mean_wait: float | None
-    succeeded: int
-    failed: int
-    cancelled: int
-
-
-class Report(msgspec.Struct, rename={"from_": "from"}):
-    """Accounts of a time."""
-
-    from_: str
-    to: str
-    by: str
-    accounts: list[Account]
-
-
-class Cycle(msgspec.Struct):
-    """One cycle whole. `same`: decided again it comes out as recorded."""
-
-    cycle: int
-    at: str
-    read: int
-    policy: str
-    seed: int
-    same: bool
-    considered: int
-    turns: list[Words]
-    decided: list[Words]
-
-
-class FullReason(Reason):
-    """A reason with its facts."""
-
-    facts: Words
-
-
-class Then(msgspec.Struct):
-    """Why a job was where it was at a moment."""
-
-    id: int
-    name: str
-    state: str
-    inner_state: str
-    at: str
-    since: str | None
-    reasons: list[FullReason]
-    nodes: list[str]
-    records: str
-
-
-class Difference(msgspec.Struct):
-    """The first plan that comes out otherwise."""
-
-    cycle: int
-    at: str
-    record: int | None
-    recorded: Words | None
-    again: Words | None
-    text: str
-
-
-class Audit(msgspec.Struct):
-    """What was decided again."""
-
-    cycles: int
-    records: int
-    unchecked: int
-    first_difference: Difference | None
-
-
-class Checked(msgspec.Struct):
-    """Whether a journal adds up: `faults` say where not."""
-
-    place: str
-    records: int
-    snapshots: int
-    live_jobs: int
-    faults: list[str]
-
+from clearway.api.forms import access, calls, fleet, jobs, usage, why, work
+from clearway.api.forms.access import JobWords, TokenWords
+from clearway.api.forms.base import Words
 
 API = "/api/v1"
 _JOB_VERBS = ("cancel", "suspend", "resume", "hold", "release", "requeue", "set")
+_FLOW_VERBS = ("cancel", "resume", "retry", "skip")
 ANSWERS: dict[str, Any] = {
-    f"GET {API}/health": Health,
-    f"GET {API}/overview": Overview,
-    f"GET {API}/timeline": Timeline,
-    f"GET {API}/policy": Policy,
-    f"GET {API}/report": Report,
-    f"GET {API}/cycles/{{cycle}}": Cycle,
-    f"GET {API}/jobs/{{ref}}/cycle": Cycle,
-    f"GET {API}/jobs/{{ref}}/then": Then,
-    f"GET {API}/audit": Audit,
-    f"GET {API}/journal/check": Checked,
-    f"GET {API}/jobs": Jobs,
-    f"GET {API}/jobs/{{ref}}": Job,
-    f"GET {API}/jobs/{{ref}}/wait": Job,
-    f"POST {API}/jobs": AllEntered,
-    **{f"POST {API}/jobs/{{ref}}/{verb}": Job for verb in _JOB_VERBS},
-    f"GET {API}/queues": Queues,
-    f"GET {API}/queues/{{queue}}": Queue,
-    f"POST {API}/queues": Queue,
-    f"POST {API}/queues/{{queue}}": Queue,
-    f"GET {API}/nodes": Nodes,
-    f"GET {API}/nodes/{{node}}": Node,
-    f"POST {API}/nodes/{{node}}/drain": Node,
-    f"GET {API}/devices": Nodes,
-    f"GET {API}/tokens": Tokens,
-    f"POST {API}/tokens": NewToken,
-    f"POST {API}/tokens/{{token}}/revoke": Token,
-    f"GET {API}/session": Session,
-    f"POST {API}/links": Link,
-    f"GET {API}/changes": Changes,
+    f"GET {API}/health": fleet.Health,
+    f"GET {API}/status": fleet.Status,
+    f"GET {API}/overview": fleet.Overview,
+    f"GET {API}/timeline": usage.Timeline,
+    f"GET {API}/waste": usage.Waste,
+    f"GET {API}/policy": fleet.Policy,
+    f"GET {API}/report": usage.Report,
+    f"GET {API}/cycles/{{cycle}}": why.Cycle,
+    f"GET {API}/jobs/{{ref}}/cycle": why.Cycle,
+    f"GET {API}/jobs/{{ref}}/then": why.Then,
+    f"GET {API}/audit": why.Audit,
+    f"GET {API}/journal/check": why.Checked,
+    f"GET {API}/jobs": jobs.Jobs,
+    f"GET {API}/jobs/{{ref}}": jobs.JobShown,
+    f"GET {API}/jobs/{{ref}}/events": jobs.JobEvents,
+    f"GET {API}/jobs/{{ref}}/why": why.Why,
+    f"GET {API}/jobs/{{ref}}/outlook": why.Outlook,
+    f"GET {API}/jobs/{{ref}}/wait": jobs.Job,
+    f"GET {API}/jobs/{{ref}}/logs": jobs.Log,
+    f"POST {API}/advice": why.Advice,
+    f"POST {API}/jobs": jobs.AllEntered,
+    **{f"POST {API}/jobs/{{ref}}/{verb}": jobs.Job for verb in _JOB_VERBS},
+    f"GET {API}/queues": fleet.Queues,
+    f"GET {API}/queues/{{queue}}": fleet.QueueNow,
+    f"POST {API}/queues": fleet.Queue,
+    f"POST {API}/queues/{{queue}}": fleet.QueueNow,
+    f"POST {API}/queues/{{queue}}/preview": fleet.Preview,
+    f"GET {API}/nodes": fleet.Nodes,
+    f"GET {API}/nodes/{{node}}": fleet.Node,
+    f"POST {API}/nodes/{{node}}/drain": fleet.Node,
+    f"GET {API}/devices": fleet.Devices,
+    f"POST {API}/config/reload": fleet.Reloaded,
+    f"POST {API}/shutdown": fleet.Stopping,
+    f"GET {API}/bookings": work.Bookings,
+    f"POST {API}/bookings": work.Booking,
+    f"POST {API}/bookings/{{booking}}/cancel": work.Unbooked,
+    f"GET {API}/flows": work.Flows,
+    f"GET {API}/flows/{{flow}}": work.FlowShown,
+    f"POST {API}/flows": work.Flow,
+    **{f"POST {API}/flows/{{flow}}/{verb}": work.Flow for verb in _FLOW_VERBS},
+    f"GET {API}/schedules": work.Schedules,
+    f"GET {API}/schedules/{{schedule}}": work.Schedule,
+    f"GET {API}/schedules/{{schedule}}/ticks": work.ScheduleAhead,
+    f"POST {API}/schedules": work.Schedule,
+    f"POST {API}/schedules/{{schedule}}/pause": work.Schedule,
+    f"POST {API}/schedules/{{schedule}}/resume": work.Schedule,
+    f"POST {API}/schedules/{{schedule}}/remove": work.Removed,
+    f"GET {API}/searches": work.Searches,
+    f"GET {API}/searches/{{search}}": work.SearchShown,
+    f"POST {API}/searches": work.Search,
+    f"POST {API}/searches/{{search}}/cancel": work.Search,
+    f"GET {API}/calls": calls.Calls,
+    f"GET {API}/calls/{{call}}": calls.Call,
+    f"GET {API}/calls/{{call}}/why": calls.CallWhy,
+    f"POST {API}/calls/{{call}}/cancel": calls.CallNumber,
+    f"POST {API}/calls/actors/{{key}}/end": calls.Actor,
+    f"PUT {API}/calls/files/{{name}}": calls.File,
+    f"GET {API}/code/{{digest}}": calls.Code,
+    f"PUT {API}/code/{{digest}}": calls.Code,
+    f"GET {API}/secrets": calls.Secrets,
+    f"PUT {API}/secrets/{{secret}}": calls.Secret,
+    f"POST {API}/secrets/{{secret}}/remove": calls.Secret,
+    f"GET {API}/tokens": access.Tokens,
+    f"POST {API}/tokens": access.NewToken,
+    f"POST {API}/tokens/{{token}}/revoke": access.Token,
+    f"GET {API}/session": access.Session,
+    f"POST {API}/session/end": access.SessionEnded,
+    f"POST {API}/links": access.Link,
+    f"GET {API}/changes": access.Changes,
+    f"GET {API}/openapi.json": access.Described,
 }
-"""The form of each answer that has one here."""
+"""The form of each answer in JSON."""
 
 BODIES: dict[str, Any] = {
     f"POST {API}/jobs": JobWords,
@@ -460,6 +123,7 @@ OTHER_KINDS: dict[str, tuple[str, ...]] = {
     f"GET {API}/calls/{{call}}/logs": (_BYTES,),
     **{f"POST {API}/calls{rest}": (_PACKED,) for rest in ("", "/parts", "/turn", "/report", "/poll")},
     f"GET {API}/calls/{{call}}/members": (_PACKED,),
+    f"GET {API}/calls/{{call}}/items": (_PACKED,),
     f"GET {API}/calls/{{call}}/failure": (_PACKED,),
 }
 """What is answered where that is no JSON."""

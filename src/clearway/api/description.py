@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from fastapi.openapi.utils import get_openapi
 
-from clearway.api.answers import ANSWERS, BODIES, OTHER_BODIES, OTHER_KINDS, STATUSES, Problem
+from clearway.api.answers import ANSWERS, BODIES, OTHER_BODIES, OTHER_KINDS, STATUSES
+from clearway.api.forms.access import Problem
 from clearway.api.problems import MEDIA_TYPE
 from clearway.api.roles import NEEDED
 
@@ -61,6 +62,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
 def _schemas() -> tuple[dict[Any, Any], dict[str, Any]]:
     kinds = [Problem, *dict.fromkeys((*ANSWERS.values(), *BODIES.values()))]
     found, named = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    for form in named.values():
+        form.pop("additionalProperties", None)  # who reads an answer is to let pass a field that comes later
     return dict(zip(kinds, found, strict=True)), named
 
 
@@ -85,10 +88,10 @@ def _fill(operation: dict[str, Any], method: str, path: str, schemas: dict[Any, 
 
 
 def _responses(key: str, named: bool, schemas: dict[Any, Any]) -> dict[str, Any]:  # noqa: FBT001  of a path
-    if key in OTHER_KINDS:
-        content = {kind: {"schema": {"type": "string"}} for kind in OTHER_KINDS[key]}
-    else:
-        content = {JSON: {"schema": schemas[ANSWERS[key]] if key in ANSWERS else {"type": "object"}}}
+    content = {
+        kind: {"schema": schemas[ANSWERS[key]] if kind == JSON else {"type": "string"}}
+        for kind in OTHER_KINDS.get(key, (JSON,))
+    }
     told = {str(status): {"description": "done", "content": content} for status in STATUSES.get(key, (200,))}
     if "304" in told:
         told["304"] = {"description": "as `If-None-Match` says"}

@@ -1,0 +1,151 @@
+"""What was held and used: the timeline, waste, budgets, accounts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from clearway.api.forms.base import Form, Moment, says
+from clearway.api.forms.work import Booking  # noqa: TC001  msgspec reads the annotations while the program runs
+
+
+class Tables(Form):
+    """Texts that the numbers in `bars` stand for."""
+
+    names: Annotated[list[str], says("names of jobs")]
+    queues: Annotated[list[str], says("names of queues")]
+    nodes: Annotated[list[str], says("names of nodes")]
+    devices: Annotated[list[list[int]], says("numbers of devices")]
+    ends: Annotated[list[str], says("how attempts ended")]
+    causes: Annotated[list[str], says("codes of reasons")]
+
+
+class Columns(Form):
+    """One entry a bar in each column; a bar is a task."""
+
+    job: Annotated[list[int], says("the job's number")]
+    name: Annotated[list[int], says("place in `names`")]
+    queue: Annotated[list[int], says("place in `queues`")]
+    attempt: Annotated[list[int], says("number of the attempt")]
+    node: Annotated[list[int], says("place in `nodes`")]
+    devices: Annotated[list[int], says("place in `devices`")]
+    share: Annotated[list[int], says("thousandths of each device")]
+    from_: Annotated[list[int], says("milliseconds since 1970")]
+    to: Annotated[list[int], says("milliseconds since 1970; -1: it goes on")]
+    end: Annotated[list[int], says("place in `ends`; -1: none")]
+    cause: Annotated[list[int], says("place in `causes`; -1: none")]
+
+
+class Promise(Form):
+    """A reservation: what is promised to a job that waits."""
+
+    job: Annotated[int, says("its number")]
+    name: Annotated[str, says("its name")]
+    queue: Annotated[str, says("the queue it is in")]
+    node: Annotated[str, says("where it is to start")]
+    devices: Annotated[list[int], says("numbers of the devices")]
+    share: Annotated[int, says("thousandths of each device")]
+    from_: Annotated[int, says("when at the latest, in milliseconds since 1970")]
+
+
+class Timeline(Form):
+    """Who held what, in columns."""
+
+    from_: Annotated[int, says("milliseconds since 1970")]
+    to: Annotated[int, says("milliseconds since 1970")]
+    now: Annotated[int, says("the controller's clock, in milliseconds since 1970")]
+    since: Annotated[int, says("before this moment bars may be missing; milliseconds since 1970")]
+    left_out: Annotated[int, says("so many bars, the shortest, are left out")]
+    tables: Annotated[Tables, says("texts that the numbers stand for")]
+    bars: Annotated[Columns, says("who held what")]
+    reservations: Annotated[list[Promise], says("what is promised, the first one first")]
+    bookings: Annotated[list[Booking], says("what is booked")]
+
+
+class Held(Form):
+    """What a tenant held in a queue."""
+
+    tenant: Annotated[str, says("the tenant; empty: none")]
+    queue: Annotated[str, says("the queue")]
+    gpu_hours: Annotated[float, says("GPU-hours that were held")]
+    measured_gpu_hours: Annotated[float, says("GPU-hours of these of which the real use is known")]
+    used_gpu_hours: Annotated[float | None, says("GPU-hours of these in which the devices worked")]
+    idle_gpu_hours: Annotated[float | None, says("GPU-hours of these in which they did not")]
+    cost: Annotated[float | None, says("money for what was held; null where no node has a price")]
+    idle_cost: Annotated[float | None, says("money for what was held and idle")]
+
+
+class FreeNow(Form):
+    """What is free now."""
+
+    free_gpus: Annotated[float, says("GPUs that may be given away")]
+    fragmented_gpus: Annotated[float, says("GPUs of these that are of no use to those who wait for GPUs")]
+    lacking_jobs: Annotated[int, says("how many jobs wait for GPUs")]
+
+
+class IdleJob(Form):
+    """A job whose devices all do nothing."""
+
+    job: Annotated[int, says("its number")]
+    name: Annotated[str, says("its name")]
+    queue: Annotated[str, says("the queue it is in")]
+    tenant: Annotated[str, says("its tenant; empty: none")]
+    user: Annotated[str, says("whose it is")]
+    gpus: Annotated[float, says("GPUs that it holds")]
+    since: Annotated[Moment, says("since when they do nothing")]
+    idle_gpu_hours: Annotated[float, says("GPU-hours since then")]
+    cost: Annotated[float | None, says("money for these; null where no node has a price")]
+    gives_way_at: Annotated[Moment | None, says("when the policy has it give way; null: never")]
+
+
+class Budget(Form):
+    """How a budget stands in its present period."""
+
+    name: Annotated[str, says("its name")]
+    tenant: Annotated[str | None, says("the tenant whose work it counts")]
+    queue: Annotated[str | None, says("the queue whose work it counts")]
+    period: Annotated[str, says("day, week or month")]
+    until: Annotated[Moment, says("when the next period begins")]
+    gpu_hours: Annotated[float, says("GPU-hours that were held in it")]
+    most_gpu_hours: Annotated[float | None, says("GPU-hours that it allows; null: any")]
+    cost: Annotated[float, says("money that was spent in it")]
+    most_cost: Annotated[float | None, says("money that it allows; null: any")]
+    used_up: Annotated[bool, says("nothing more starts on it")]
+
+
+class Waste(Form):
+    """What was held, what of it idled, and what is free though jobs lack it."""
+
+    from_: Annotated[Moment, says("the time begins")]
+    to: Annotated[Moment, says("the time ends")]
+    since: Annotated[Moment, says("before this moment something may be missing")]
+    measured: Annotated[bool, says("of some of it the real use is known")]
+    why_not: Annotated[str | None, says("why it is not measured, as a sentence")]
+    held: Annotated[list[Held], says("by tenant and queue")]
+    now: Annotated[FreeNow, says("what is free now")]
+    idle: Annotated[list[IdleJob], says("jobs whose devices do nothing, those that waste most first")]
+    budgets: Annotated[list[Budget], says("how each budget stands")]
+
+
+class Account(Form):
+    """What one tenant, user or queue came to in a time."""
+
+    name: Annotated[str, says("its name")]
+    gpu_hours: Annotated[float, says("GPU-hours that were held")]
+    lost_gpu_hours: Annotated[float, says("GPU-hours of attempts that did not succeed")]
+    measured_gpu_hours: Annotated[float, says("GPU-hours of which the real use is known")]
+    used_gpu_hours: Annotated[float | None, says("GPU-hours of these in which the devices worked")]
+    cost: Annotated[float, says("money, by the prices of the nodes")]
+    starts: Annotated[int, says("how many attempts started")]
+    mean_wait: Annotated[float | None, says("seconds that they waited, in the mean")]
+    succeeded: Annotated[int, says("jobs that succeeded")]
+    failed: Annotated[int, says("jobs that failed")]
+    cancelled: Annotated[int, says("jobs that were cancelled")]
+
+
+class Report(Form):
+    """Accounts of a time."""
+
+    from_: Annotated[Moment, says("the time begins")]
+    to: Annotated[Moment, says("the time ends")]
+    by: Annotated[str, says("tenant, user or queue")]
+    accounts: Annotated[list[Account], says("the one that held most first")]
