@@ -22,6 +22,7 @@ FULL: dict[str, Any] = {
     "idempotency_key": "k", "labels": {"a": "b"}, "max_cost": 12.5, "array": "0-9:3,20%4",
     "speedup": {1: 1, 2: 1.9, 4: 3.5}, "retry_on": ["exit 75", "timed_out"],
     "topology": {"require": "node", "prefer": "nvlink"}, "inputs": ["small", {"name": "large", "size": "1GiB"}],
+    "outputs": ["rows", {"name": "model", "size": "1GiB"}],
 }  # fmt: skip
 
 

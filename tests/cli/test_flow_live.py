@@ -228,3 +228,15 @@ def test_a_cancel_while_steps_are_taken_back_says_what_it_breaks_off(product: Pr
     assert (done.code, "breaks that off at a.undo" in done.err) == (0, True), done
     until(lambda: product.json("flow", "show", "back")["state"] == "cancelled", "it is cancelled")
     assert steps(product, "back")["a.undo"]["state"] == "cancelled"
+
+
+def test_a_step_that_is_stopped_goes_on_from_its_checkpoint(product: Product, tmp_path: Path) -> None:
+    half = "touch $CLEARWAY_CHECKPOINT_DIR/half && touch {0}/half && sleep 600"
+    first = f"test -e $CLEARWAY_CHECKPOINT_DIR/half && echo 2 > $CLEARWAY_RESULT || {{ {half.format(tmp_path)}; }}"
+    text = f"name: goes-on\nchain: [{{name: fit, checkpoint: {{grace: 1s}}, run: '{first}'}}, {{name: b, run: 'true'}}]"
+    assert product("flow", "run", "-", stdin=text).code == 0
+    until((tmp_path / "half").exists, "half of it is done")
+    assert product("requeue", "goes-on.fit").code == 0
+    until(lambda: product.json("flow", "show", "goes-on")["state"] == "succeeded", "it is over")
+    assert steps(product, "goes-on")["fit"]["result"] == 2
+    assert len(product.json("show", "goes-on.fit")["attempts"]) == 2

@@ -45,7 +45,8 @@ job: {run: 'echo "{\\"loss\\": $((CLEARWAY_POINT_x * CLEARWAY_POINT_x + 1))}" > 
     found = product.json("search", "show", "best")
     assert (found["state"], found["completed"], found["best"]["point"]) == ("succeeded", 6, {"kind": "a", "x": 0})
     assert [trial["value"] for trial in found["trials"]] == [5, 2, 1, 2, 5, 10]
-    assert "best.3" in product("search", "show", "best").out
+    lines = product("search", "show", "best").out.splitlines()
+    assert [line.split()[0] for line in lines[2:8]] == [f"best.{n}" for n in (3, 2, 4, 1, 5, 6)]
     assert product.json("show", "best.3")["state"] == "succeeded"
     assert product("why", "best.3").code == 0
     assert product.json("search", "list")["searches"][0]["best"]["value"] == 1
@@ -114,7 +115,9 @@ def test_a_trial_that_does_badly_is_stopped_also_over_a_kill(product: Product, t
     assert [trial["state"] for trial in found["trials"]] == ["succeeded"] * 3 + ["stopped"]
     assert found["trials"][3]["reports"][0] == {"step": 1, "value": 4}
     assert [trial["value"] for trial in found["trials"]] == [1, 2, 3, None]
-    assert "1 stopped early" in product("search", "show", "early").out
+    told = product("search", "show", "early").out
+    assert "1 stopped early" in told
+    assert "(4 at step " in told
 
 
 @pytest.mark.parametrize(

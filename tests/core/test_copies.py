@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clearway.core.copies import Copies, copy_us
+from clearway.core.copies import Copies, Shelves, copy_us
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import node
 
@@ -54,3 +54,16 @@ def test_what_is_read_stays_and_goes_when_it_is_read_no_more() -> None:
     copies.end(n, "a", 1000 * SECOND_US)
     assert "one" not in copies
     assert "two" in copies
+
+
+def test_what_is_left_on_a_node_is_old_elsewhere() -> None:
+    shelves, nodes = Shelves(), [node(bandwidth=8 * GBIT_S), node(bandwidth=8 * GBIT_S, holds=("stated",))]
+    data = (("d", 100 * GB), ("stated", GB))
+    assert shelves.leave([0, 0], nodes, data, 5) == [0]
+    assert shelves.missing(nodes, [0, 1], data) == [0, 100 * GB]
+    assert shelves.leave([1], nodes, (("d", 100 * GB),), 9) == [1, 0]
+    assert shelves.missing(nodes, [0, 1], data) == [100 * GB, 0]
+    shelves.begin(0, nodes[0], "reader", data, 10)
+    assert shelves.leave([1], nodes, (("d", 90 * GB),), 20) == [1, 0]
+    shelves.end(0, nodes[0], "reader", 30)
+    assert shelves.missing(nodes, [0, 1], data) == [100 * GB, 0]

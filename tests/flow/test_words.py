@@ -45,6 +45,7 @@ def step(name: str, **words: Any) -> dict[str, Any]:
         (flow({"name": "a", "max_loops": 0}), "max_loops"),
         (flow({"name": "a", "each": 3}), "each"),
         (flow({"name": "a", "each": "b"}), "after"),
+        (flow({"name": "a", "outputs": ["d"]}, {"name": "b", "outputs": ["c", "d"]}), "outputs"),
         (flow({"name": "a", "choose": ["b"]}, {"name": "b"}), "choose"),
         (flow({"name": "a", "choose": {"to": "b"}}), "choose"),
         (flow({"name": "a", "args": {"x": {"from": "b.x"}}}), "args"),

@@ -17,7 +17,8 @@ from clearway.model.words import CHECKPOINT_WORDS, JOB_WORDS, ROLE_WORDS, check_
 from tests.model.tables import each
 
 SECOND = 1_000_000
-PLACE: dict[str, Any] = {"secrets": ("TOKEN",), "venv": ".venv", "image": "pytorch:2"}
+LEFT = (("logs", 2**30), ("weights", 0))
+PLACE: dict[str, Any] = {"secrets": ("TOKEN",), "venv": ".venv", "image": "pytorch:2", "outputs": LEFT}
 NOT_NUMBERS: list[object] = [True, "4", "many", math.nan, math.inf, -math.inf, [1], {"a": 1}]
 
 WHOLE_JOB = """
@@ -48,6 +49,7 @@ array: 0-99%10
 speedup: {1: 1, 2: 1.9, 4: 3.5}
 nodes: {zone: z1}
 inputs: [{name: imagenet, size: 150GB}]
+outputs: [weights, {name: logs, size: 1GiB}]
 tolerates: [maintenance]
 spot: avoid
 uses: [database]

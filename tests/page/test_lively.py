@@ -165,8 +165,13 @@ def test_a_search_with_its_trials(visitor: Visitor) -> None:
     visitor.page.get_by_role("img", name="Values of 24 trials").wait_for()
     visitor.page.get_by_role("row").nth(24).wait_for()
     assert visitor.page.get_by_role("row").count() == 25
-    visitor.page.get_by_label("What lies along the plot").select_option("rate")
-    visitor.page.get_by_role("img", name="along rate").wait_for()
+    assert visitor.page.locator(".plot-best").get_attribute("d") != "M0 0"
+    for name in ("rate", "depth"):
+        visitor.page.get_by_role("img", name=f"Values along {name}").wait_for()
+    values = [float(text.split()[0]) for text in visitor.page.locator("tbody td:nth-child(3)").all_inner_texts()]
+    assert values == sorted(values)
+    visitor.press("Latest first")
+    visitor.page.get_by_role("row").nth(1).get_by_text("learning-rate.24").wait_for()
 
 
 def test_a_schedule_is_paused(visitor: Visitor, place: Place) -> None:

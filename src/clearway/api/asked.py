@@ -36,6 +36,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         "secrets": list(spec.secrets),
         "uses": list(spec.uses),
         "after": list(spec.after),
+        "outputs": [{"name": name, "size": size} for name, size in spec.outputs],
         "array": None if spec.array is None else spec.array.text(),
         "speedup": {tasks: speed / FULL for tasks, speed in spec.speedup} or None,
         "max_cost": None if spec.max_cost_micros is None else spec.max_cost_micros / MICROS,

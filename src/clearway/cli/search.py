@@ -81,19 +81,29 @@ def _cells(row: dict[str, Any]) -> list[str]:
 @command("show")
 @NAME
 def _show(shell: Shell, name: str) -> None:
-    """Show the search NAME with its trials."""
+    """Show the search NAME with its trials, the best first, and the best so far as a plot."""
     row = shell.client().search(name)
     if shell.as_json:
         shell.document(row)
         return
     shell.line(_told(row))
-    draw(_TRIALS, [[t["job"], state(t["state"]), _value(t), _text(t["point"])] for t in row["trials"]])
+    draw(_TRIALS, [[t["job"], state(t["state"]), _value(t), _text(t["point"])] for t in _best_first(row)])
     values = [t["value"] for t in row["trials"] if t["value"] is not None]
     for line in plot(values, smallest=row["direction"] == "minimize"):
         shell.line(line)
 
 
+def _best_first(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the trials in order of what they are worth; those without a value come last, the latest of them first."""
+    sign = -1 if row["direction"] == "maximize" else 1
+    given = [trial for trial in row["trials"] if trial["value"] is not None]
+    others = [trial for trial in reversed(row["trials"]) if trial["value"] is None]
+    return [*sorted(given, key=lambda trial: (sign * trial["value"], trial["number"])), *others]
+
+
 def _value(trial: dict[str, Any]) -> str:
+    if trial["value"] is None and trial["reports"]:
+        return f"({trial['reports'][-1]['value']} at step {trial['reports'][-1]['step']})"
     return shown.NOTHING if trial["value"] is None else str(trial["value"])
 
 

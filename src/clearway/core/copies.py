@@ -1,4 +1,4 @@
-"""What nodes have copied to their disks: data, images and models that jobs name as `inputs`.
+"""What nodes have copied to their disks: data, images and models that jobs name as `inputs`, and what jobs left there.
 
 A task that starts on a node copies first what the node does not hold, all of it at the node's bandwidth; from then on
 the node holds it. A copy that another task is making is waited for, not made twice. Copies together take no more than
@@ -71,6 +71,16 @@ class Copies:
                 del self._found[name]
         self._trim(node.disk)
 
+    def leave(self, node: NodeSpec, outputs: Inputs, now_us: int) -> None:
+        """Take note that these data were written there."""
+        self._found |= {name: _Copy(size, now_us) for name, size in outputs if name not in node.holds}
+        self._trim(node.disk)
+
+    def forget(self, names: Iterable[str]) -> bool:
+        """Take note that these data were written anew elsewhere; return whether a copy of them was there."""
+        gone = [name for name in names if self._found.pop(name, None) is not None]
+        return bool(gone)
+
     def taken(self) -> tuple[tuple[tuple[str, int, int], ...], tuple[tuple[Hashable, Inputs], ...]]:
         """Return the copies (name, bytes, ready at) and who reads what."""
         return tuple((name, *copy) for name, copy in self._found.items()), tuple(self._readers.items())
@@ -118,6 +128,18 @@ class Shelves:
     def begin(self, node: int, spec: NodeSpec, reader: Hashable, inputs: Inputs, now_us: int) -> None:
         """Take note that a task with inputs runs on a node."""
         self.on.setdefault(node, Copies()).begin(spec, reader, inputs, now_us)
+
+    def leave(self, nodes: Iterable[int], specs: Sequence[NodeSpec], outputs: Inputs, now_us: int) -> list[int]:
+        """Take note that data were written on these nodes: older copies elsewhere are worth nothing.
+
+        Return the nodes of which something is different now.
+        """
+        mine = sorted(set(nodes))
+        for node in mine:
+            self.on.setdefault(node, Copies()).leave(specs[node], outputs, now_us)
+        names = [name for name, _ in outputs]
+        others = [node for node, copies in self.on.items() if node not in mine and copies.forget(names)]
+        return mine + sorted(others)
 
     def end(self, node: int, spec: NodeSpec, reader: Hashable, now_us: int) -> None:
         """Take note that a task is gone from a node."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from clearway.core.copies import Inputs
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
     from clearway.model.job import Demand
@@ -348,6 +349,11 @@ class Ledger:
         else:
             self.shelves.begin(node, self.specs[node], reader, inputs, now_us)
         self._mark(node)
+
+    def leaves(self, nodes: Iterable[int], outputs: Inputs, now_us: int) -> None:
+        """Take note that a job has written data on these nodes."""
+        for node in self.shelves.leave(nodes, self.specs, outputs, now_us):
+            self._mark(node)
 
     def _mark(self, node: int) -> None:
         self.changed.append(node)

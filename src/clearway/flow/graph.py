@@ -24,6 +24,8 @@ class Graph:
         for step in spec.steps:
             for before in step.after:
                 self.followers[before].append(step.name)
+        self.makers = {name: s.name for s in spec.steps if s.job is not None for name, _ in s.job.outputs}
+        """Which step writes data of a name."""
         self.heirs: dict[str, tuple[int, str]] = {}
         for step in reversed(spec.steps):
             self.heirs[step.name] = self._heir(step)

@@ -322,6 +322,7 @@ def check(flow: FlowSpec) -> tuple[StepSpec, ...]:
     if stuck:
         names = ", ".join(step.name for step in stuck[:20])
         raise InputError("after", names, "no circle: these steps wait for one another; a loop is written with `until`")
+    _check_outputs(flow)
     for arg in flow.result:
         if arg.path and (root := path_of("result", arg.path).root) not in {*named, INPUT}:
             raise InputError("result", root, "a step of this workflow")
@@ -331,6 +332,17 @@ def check(flow: FlowSpec) -> tuple[StepSpec, ...]:
         if wrong is not None:
             raise InputError("choose", wrong, "a step that comes directly after it", f"step {step.name:.60}")
     return tuple(ready)
+
+
+def _check_outputs(flow: FlowSpec) -> None:
+    """Refuse data that two steps leave: nothing would say whose is meant."""
+    makers: dict[str, str] = {}
+    for step in flow.steps:
+        for name, _ in step.job.outputs if step.job is not None else ():
+            if name in makers:
+                rule = f"a name of its own: step {makers[name]:.60} leaves that"
+                raise InputError("outputs", name, rule, f"step {step.name:.60}")
+            makers[name] = step.name
 
 
 def _check_names(step: StepSpec, named: Mapping[str, StepSpec]) -> None:

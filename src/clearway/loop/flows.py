@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clearway.flow.advance import Enter, advance
+from clearway.flow.artifacts import with_data
 from clearway.flow.track import ALONE
 from clearway.loop import endings
 from clearway.model import events as ev
@@ -224,6 +225,7 @@ def _spec(track: FlowTrack, wish: Enter) -> JobSpec:
     job = track.track(wish.step).spec.job
     if job is None:
         raise ConflictError(f"step {wish.step} has no job")
+    job = with_data(track, track.track(wish.step), wish.item, job)
     return replace(job, name=part_name(track.spec.name, wish.step, wish.item, wish.turn), input=wish.input)
 
 

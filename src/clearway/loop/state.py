@@ -415,6 +415,8 @@ class WorldState:
         for key in list(entry.held):
             self._free(entry, key, record.at_us)
         self._count_service(entry, record)
+        if record.end == End.SUCCEEDED and entry.spec.outputs:
+            self.view.ledger.leaves([grant.node for grant in entry.grants], entry.spec.outputs, record.at_us)
         if record.end in OWN_FAILURES:
             entry.retries += 1
         elif record.end == End.PREEMPTED:

@@ -100,6 +100,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     `array`: it is an entry that stands for many; `index`: it is one of those. What only a workflow gives: `input` is
     the JSON text that it is handed, `skip_code` the exit code (0: none) by which it says that it had nothing to do.
 
+    `outputs`: names and bytes of the data that it leaves on the disks of its nodes when it succeeds.
+
     `traceparent`: the span of whoever submitted it, as W3C Trace Context writes it.
     """
 
@@ -145,6 +147,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     venv: str = ""
     image: str = ""
     reports: bool = False
+    outputs: tuple[tuple[str, int], ...] = ()
 
     @property
     def estimate_us(self) -> int | None:
@@ -168,7 +171,8 @@ def member(spec: JobSpec, position: int) -> JobSpec:
     if spec.array is None:
         raise ValueError(f"{spec.name} is no array")
     index = spec.array.index(position)
+    left = tuple((f"{name}[{index}]", size) for name, size in spec.outputs)
     return msgspec.structs.replace(
         spec, name=f"{spec.name}[{index}]", array=None, index=index, after=(), idempotency_key="",
-        start_deadline_us=None, on_deadline="report",
+        start_deadline_us=None, on_deadline="report", outputs=left,
     )  # fmt: skip

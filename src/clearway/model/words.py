@@ -116,7 +116,7 @@ def _inputs(field: str, value: object) -> tuple[tuple[str, int], ...]:
         if "name" not in given:
             raise InputError(field, one, "a name, or {name: .., size: ..}")
         if given["name"] in found:
-            raise InputError(field, given["name"], "each input is named once")
+            raise InputError(field, given["name"], "each is named once")
         found[given["name"]] = given.get("size", 0)
     return tuple(sorted(found.items()))
 
@@ -229,6 +229,7 @@ JOB_WORDS: dict[str, Word] = {
     "retry_backoff_max": Word(v.duration, "text", "longest delay before a retry"),
     "retry_jitter": Word(_jitter, "text", "none, or full: a random part of the delay"),
     "retry_window": Word(v.duration, "text", "no attempt starts later than this after the first"),
+    "outputs": Word(_inputs, "nested", "data that it leaves on its nodes: names, or {name: .., size: ..}"),
     "max_losses": Word(v.count, "number", "node losses and evictions it survives"),
     "max_cost": Word(
         v.money, "number", "it is stopped when it has cost so much: price of its nodes, for its part and time"
@@ -332,7 +333,7 @@ def _check_topology(topology: Topology, roles: tuple[Role, ...]) -> None:
 _SAME = (
     "name", "queue", "priority", "workdir", "code", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
-    "topology", "array", "speedup", "secrets", "venv", "image",
+    "topology", "array", "speedup", "secrets", "venv", "image", "outputs",
 )
 _TIMED = (
     "time_limit", "time_estimate", "start_deadline", "deadline", "retry_backoff", "retry_backoff_max", "retry_window",

@@ -319,9 +319,20 @@ class SimEngine:
         exit_code = run.truth.exit_code(run.attempt)
         result = run.truth.result if exit_code == 0 else ""
         self._finished[run.job] = (run.attempt, exit_code, result)
+        if exit_code == 0 and run.spec.outputs:
+            self._leave(run)
         for task in list(run.held):
             self._gone(run, task, exit_code, result)
         self._settle_neighbours()
+
+    def _leave(self, run: Run) -> None:
+        """Have the machines of a job hold what it wrote; what others hold of that is old."""
+        mine = {id(held.machine) for held in run.held.values()}
+        for machine in self._machines.values():
+            if id(machine) in mine:
+                machine.copies.leave(machine.spec, run.spec.outputs, self.clock.now_us())
+            else:
+                machine.copies.forget([name for name, _ in run.spec.outputs])
 
     def _gone(self, run: Run, task: TaskRef, exit_code: int, result: str = "") -> None:
         machine = self._take(run, task)

@@ -107,10 +107,20 @@ class _Run:
             for h in self.w.held:
                 if h.node == node and h.begin < at:
                     here |= _inputs(self.w.words(h.job)).keys()
+            here |= self._left(node, at)
             missing = sum(n for x, n in _inputs(self.words).items() if x not in here)
             rate = machine.get("bandwidth")
             times.append(missing * _BITS * SECOND_US / (rate * _GBIT) if rate else 0)
         return int((min if self.elastic else max)(times, default=0))
+
+    def _left(self, node: str, at: int) -> set[str]:
+        """Return the data that jobs (steps call them otherwise) have left on a node, and none elsewhere since."""
+        newest: dict[str, set[str]] = {}
+        for end, name, number in sorted(_successes(self.w)):
+            if end <= at and "." not in name:
+                nodes = {h.node for h in self.w.tasks(name, number)}
+                newest |= dict.fromkeys(_inputs({"inputs": self.w.words(name).get("outputs")}), nodes)
+        return {data for data, nodes in newest.items() if node in nodes}
 
     def _standing(self) -> Iterator[tuple[int, int]]:
         for at, event in self.w.events:
@@ -160,6 +170,14 @@ def _said_deaths(w: World) -> Iterator[tuple[int, str | None, int]]:
         if notice:
             notice = {"node": notice} if isinstance(notice, str) else notice
             yield at + span(notice.get("in", DEFAULT_NOTICE_S)), notice["node"], at
+
+
+def _successes(w: World) -> Iterator[tuple[int, str, int]]:
+    """Yield each attempt that succeeded: when, of which job, its number."""
+    for name, job in w.jobs.items():
+        for one in job["attempts"]:
+            if one["end"] == "succeeded":
+                yield moment(one["to"]), name, one["number"]
 
 
 def _inputs(words: Raw) -> dict[str, int]:
