@@ -14,7 +14,7 @@ import msgspec
 
 from benchmarks.busy.engine import InventedEngine
 from benchmarks.busy.place import BACKFILL, KEPT_PAST, ORDER, PREEMPT, Place, build
-from benchmarks.busy.shapes import Size
+from benchmarks.busy.shapes import BUDGETS, Size
 from clearway.api import process
 from clearway.compose import assemble
 from clearway.config.home import make_home
@@ -35,8 +35,8 @@ def main() -> int:
     place = _place(given.home, Size(given.nodes, given.waiting, given.past))
     engine = InventedEngine(place.nodes, place.running, place.unhealthy)
     vars(assemble)["_engine"] = lambda *_: engine  # the one part that is not as in a real controller
-    policy = {"order": ORDER, "backfill": BACKFILL, "preempt": PREEMPT}
-    options = {"listen": given.listen, "policy": policy, "kept_finished": KEPT_PAST}
+    policy = {"order": ORDER, "backfill": BACKFILL, "preempt": PREEMPT, "idle": {"warn": "30m", "release": "1d"}}
+    options = {"listen": given.listen, "policy": policy, "kept_finished": KEPT_PAST, "budgets": BUDGETS}
     return process.main(["--home", str(given.home), "--options", msgspec.json.encode(options).decode()])
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from clearway.model.actions import Halt, Launch
-from clearway.ports.engine import DeviceUse, Inventory, Measured, NodeIsUp, TaskIsGone, TaskIsUp, TaskUse
+from clearway.ports.engine import DeviceUse, Inventory, Measured, NodeIsUp, TaskIsGone, TaskIsIdle, TaskIsUp, TaskUse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 STOPPED = 143
 IDLE = 100  # of a thousand devices so many do nothing
+IDLE_FOR_US = 90 * 60 * 10**6
+"""For less than so long those of the running tasks that do nothing have done so when it begins."""
 _MEGA = 10**6
 
 
@@ -47,7 +49,8 @@ class InventedEngine:
         self._nodes = tuple(nodes)
         self._unhealthy = unhealthy
         self._running = {task: name for name, tasks in running.items() for task in tasks}
-        self._reports: list[Report] = []
+        idle = (task for task in self._running if not _busy(f"job {task.job}"))
+        self._reports: list[Report] = [TaskIsIdle(task, crc32(b"%d" % task.job) % IDLE_FOR_US) for task in idle]
         self._lock, self._woken = Lock(), Event()
 
     @property

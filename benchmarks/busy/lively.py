@@ -19,6 +19,11 @@ FLEET = {
     ]
 }  # fmt: skip
 """One node: the engine of this machine has no more. Its devices are only counted."""
+BUDGETS = [
+    {"name": "vision-month", "queue": "research/vision", "gpu_hours": 500, "cost": 900},
+    {"name": "students-month", "queue": "students", "cost": 0.0001},
+]
+SETTINGS = {"fleet": FLEET, "budgets": BUDGETS}
 TRAIN = 'for e in $(seq 1 20000); do echo "epoch $e  loss 0.$((9000 / (e + 10)))  412 samples/s"; sleep 0.4; done'
 STEPS = """
 name: nightly
@@ -54,10 +59,13 @@ def enter(client: Client) -> dict[str, int]:
         {"name": "research", "guarantee": {"gpus": 4}, "weight": 2},
         {"name": "research/vision", "parent": "research"},
         {"name": "products", "guarantee": {"gpus": 2}, "limit": {"gpus": 6}},
+        {"name": "students"},
     ):
         client.set_queue(queue)
     client.run_search(yaml.safe_load(SEARCH))
     _until(client, lambda: client.search("learning-rate")["state"] == "succeeded")
+    client.submit([{"name": "coursework", "run": "sleep 2", "gpus": 1, "queue": "students"}])
+    _until(client, lambda: client.job("coursework")["ended"])
     jobs: list[dict[str, object]] = [
         {
             "name": "finetune-llama",

@@ -26,7 +26,13 @@ TEAMS = {
     "products": ("search", "ranking", "ads"),
     "science": ("climate",),
 }
+PRICES = {"A100": 2, "H100": 4, "L40S": 1}
+"""Of an hour of one device."""
 USERS = ("ada", "bo", "chen", "dara", "emil", "fay", "goro", "hana")
+BUDGETS = [
+    {"name": "research-month", "tenant": "research", "gpu_hours": 3_000_000, "cost": 6_000_000},
+    {"name": "ads-day", "queue": "products/ads", "cost": 40_000, "period": "day"},
+]
 KINDS = ("train", "finetune", "eval", "embed", "sweep", "distill", "batch", "probe")
 GPUS = (1, 1, 1, 1, 2, 2, 4, 8, 8)
 SHORTEST_S, LONGEST_S = 1800, 72 * 3600
@@ -49,7 +55,8 @@ def fleet(many: int) -> list[NodeSpec]:
         model = models[rack % len(models)]
         spec = NodeSpec(
             f"{model.lower()}-{number:04d}", cpus=128 * MILLI, memory=1024 * GIB, gpus=DEVICES, gpu_model=model,
-            gpu_memory=MEMORY_GIB[model] * GIB, links=ISLANDS[model], rack=f"r{rack:02d}", zone=f"z{rack % 3}",
+            gpu_memory=MEMORY_GIB[model] * GIB, price_micros=PRICES[model] * DEVICES * 10**6,
+            links=ISLANDS[model], rack=f"r{rack:02d}", zone=f"z{rack % 3}",
         )  # fmt: skip
         found.append(spec)
     return found

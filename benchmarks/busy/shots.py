@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.busy.lively import FLEET, enter
+from benchmarks.busy.lively import SETTINGS, enter
 from benchmarks.window_page import ARGS, CHROMIUM
 from clearway.compose.launch import ensure_running, stop
 from clearway.config.home import read_running
@@ -69,7 +69,7 @@ def _invented(home: Path) -> Iterator[Path]:
 @contextmanager
 def _real(home: Path) -> Iterator[tuple[Path, dict[str, int]]]:
     home.mkdir(mode=0o700)
-    (home / "clearway.yaml").write_text(json.dumps({"fleet": FLEET}))
+    (home / "clearway.yaml").write_text(json.dumps(SETTINGS))
     ensure_running(home, {"listen": "127.0.0.1:0"})
     client = Client.connect(home)
     try:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 ENDS = "POST /api/v1/shutdown"
 SAMPLE = {
     "{ref}": "id:1", "{node}": "nowhere", "{queue}": "nobody", "{flow}": "none", "{schedule}": "never",
-    "{search}": "found", "{booking}": "free", "{token}": "gone", "{cycle}": "1", "{call}": "7",
+    "{search}": "found", "{whatif}": "9", "{booking}": "free", "{token}": "gone", "{cycle}": "1", "{call}": "7",
     "{name}": "f", "{secret}": "KEY", "{digest}": f"sha256:{'0' * 64}",
 }  # fmt: skip
 

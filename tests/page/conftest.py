@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.busy.lively import FLEET, enter
+from benchmarks.busy.lively import SETTINGS, enter
 from tests.page.places import Place, real
 from tests.page.visitor import ARGS, CHROMIUM
 
@@ -33,7 +33,7 @@ def browser() -> Iterator[Browser]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A controller of this machine, with devices that are only counted; modules may have another one."""
     home = tmp_path_factory.mktemp("lively")
-    (home / "clearway.yaml").write_text(json.dumps({"fleet": FLEET}))  # JSON is YAML
+    (home / "clearway.yaml").write_text(json.dumps(SETTINGS))  # JSON is YAML
     with real(home) as found:
         yield found
 

@@ -101,3 +101,22 @@ def test_queues_and_waste_add_up(visitor: Visitor, place: Place) -> None:
     visitor.see("Who held what")
     visitor.page.get_by_role("row").filter(has_text="research/vision").wait_for()
     assert place.client.status()["controller"]["state"] == "up"
+
+
+def test_who_holds_devices_that_do_nothing_is_listed_with_what_that_costs(visitor: Visitor, place: Place) -> None:
+    visitor.go("waste")
+    table = visitor.page.get_by_role("table", name="Jobs whose devices do nothing")
+    table.get_by_role("row").nth(5).wait_for()
+    most = place.client.waste()["idle"][0]
+    row = table.get_by_role("row").filter(has_text=most["name"])
+    row.get_by_text("in ").wait_for()  # until it gives way
+    assert most["cost"] > 0
+    row.get_by_role("link").click()
+    visitor.heading(most["name"])
+
+
+def test_budgets_have_a_row_for_each_bound(visitor: Visitor) -> None:
+    visitor.go("waste")
+    rows = visitor.page.get_by_role("table", name="Budgets").get_by_role("row")
+    rows.filter(has_text="research-month").nth(1).wait_for()
+    rows.filter(has_text="ads-day").filter(has_text="of 40,000 money").wait_for()

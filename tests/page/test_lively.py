@@ -227,3 +227,42 @@ def test_colours_are_chosen_and_kept(visitor: Visitor) -> None:
     visitor.page.reload()
     visitor.page.get_by_role("button", name="Colours: dark").wait_for()
     assert visitor.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_budgets_show_how_far_they_are_used(visitor: Visitor, place: Place) -> None:
+    visitor.go("waste")
+    rows = visitor.page.get_by_role("table", name="Budgets").get_by_role("row")
+    rows.filter(has_text="vision-month").filter(has_text="of 500 GPU-hours").wait_for()
+    rows.filter(has_text="vision-month").filter(has_text="of 900 money").wait_for()
+    rows.filter(has_text="students-month").get_by_text("used up").wait_for()
+    assert {one["name"]: one["used_up"] for one in place.client.waste()["budgets"]} == {
+        "vision-month": False,
+        "students-month": True,
+    }
+
+
+def test_a_what_if_is_asked_shown_whole_and_removed(visitor: Visitor, place: Place) -> None:
+    visitor.go("policy")
+    visitor.see("No other policy has been tried here.")
+    visitor.press("Ask what if")
+    asked = visitor.page.get_by_role("dialog")
+    asked.get_by_label("Policy").fill("nonsense")
+    asked.get_by_role("button", name="Work it out").click()
+    asked.get_by_role("alert").get_by_text("nonsense").wait_for()
+    visitor.faults.clear()  # the browser notes every refused request
+    asked.get_by_label("Policy").fill("sjf")
+    asked.get_by_label("Machines").fill("+8xA100")
+    visitor.agree("Work it out")
+    link = visitor.page.get_by_role("table", name="What-ifs").get_by_role("link", name="instead of fair")
+    link.wait_for()  # the words of a change are known when it is worked out
+    link.click()
+    visitor.see("What would change")
+    visitor.see("How far to believe it")
+    assert not visitor.wider_than_it_is()
+    with visitor.page.expect_download() as report:
+        visitor.page.get_by_role("link", name="Download the report").click()
+    assert "Who held what" in report.value.path().read_text()
+    visitor.press("Remove")
+    visitor.agree("Remove")
+    visitor.see("No other policy has been tried here.")
+    assert place.client.whatifs() == []

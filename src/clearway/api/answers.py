@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clearway.api.forms import access, calls, fleet, jobs, usage, why, work
+from clearway.api.forms import access, calls, fleet, jobs, usage, whatif, why, work
 from clearway.api.forms.access import JobWords, TokenWords
 from clearway.api.forms.base import Words
 
@@ -24,6 +24,10 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/jobs/{{ref}}/then": why.Then,
     f"GET {API}/audit": why.Audit,
     f"GET {API}/journal/check": why.Checked,
+    f"GET {API}/whatifs": whatif.Whatifs,
+    f"POST {API}/whatifs": whatif.Whatif,
+    f"GET {API}/whatifs/{{whatif}}": whatif.WholeWhatif,
+    f"POST {API}/whatifs/{{whatif}}/remove": whatif.WhatifGone,
     f"GET {API}/jobs": jobs.Jobs,
     f"GET {API}/jobs/{{ref}}": jobs.JobShown,
     f"GET {API}/jobs/{{ref}}/events": jobs.JobEvents,
@@ -89,6 +93,7 @@ BODIES: dict[str, Any] = {
     f"POST {API}/jobs": JobWords,
     f"POST {API}/advice": JobWords,
     f"POST {API}/tokens": TokenWords,
+    f"POST {API}/whatifs": whatif.WhatifWords,
     **dict.fromkeys(
         (
             f"POST {API}/jobs/{{ref}}/set", f"POST {API}/queues", f"POST {API}/queues/{{queue}}",
@@ -116,6 +121,7 @@ OTHER_KINDS: dict[str, tuple[str, ...]] = {
     "POST /enter": ("text/html",),
     f"GET {API}/events": ("text/event-stream",),
     f"GET {API}/history": ("application/x-ndjson",),
+    f"GET {API}/whatifs/{{whatif}}/page": ("text/html",),
     f"GET {API}/journal/backup": (_BYTES,),
     f"GET {API}/journal/bundle": (_BYTES,),
     f"GET {API}/jobs/{{ref}}/logs": (_BYTES, "application/json"),
@@ -136,6 +142,7 @@ STATUSES: dict[str, tuple[int, ...]] = {
     f"POST {API}/tokens": (201,),
     f"POST {API}/links": (201,),
     f"POST {API}/shutdown": (202,),
+    f"POST {API}/whatifs": (202,),
     f"GET {API}/health": (200, 503),
     **dict.fromkeys((f"GET {API}/{noun}" for noun in ("queues", "nodes", "schedules", "devices")), (200, 304)),
     f"GET {API}/jobs/{{ref}}/logs": (200, 206),

@@ -43,7 +43,9 @@ from clearway.api.kept import Kept
 from clearway.api.moments import iso
 from clearway.api.now import TellsTheTime
 from clearway.api.past import routes as past
+from clearway.api.past import whatif_routes
 from clearway.api.past.relay import Relay
+from clearway.api.past.whatifs import Whatifs
 from clearway.api.roles import check_table
 from clearway.whatif.follow import Follower
 
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 
 ROOMS = (
     machines, overview, timeline, waste, events, config, queues, bookings, call_files, calls, call_rows, code,
-    secrets, flows, schedules, searches, past, jobs, outlooks, previews, verbs, logs, entrance,
+    secrets, flows, schedules, searches, past, whatif_routes, jobs, outlooks, previews, verbs, logs, entrance,
 )  # fmt: skip
 
 
@@ -83,6 +85,7 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.chart = Chart(desk.journal, desk.board)
     app.state.hub = Hub(desk)
     app.state.relay = Relay(desk.settings.home)
+    app.state.whatifs = Whatifs(Relay(desk.settings.home, 1), desk.settings.home, desk.settings.store)
     app.state.editing = asyncio.Lock()  # between the look at a tag and the edit nobody else edits
     app.state.kept = {"overview": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit

@@ -16,7 +16,7 @@ from clearway.api.rows import gpus_row, node_row, plain, policy_words
 from clearway.loop.planned import hash_of
 from clearway.model.states import State, shown
 from clearway.observe.words import sentence
-from clearway.policies.registry import BUNDLES
+from clearway.policies.registry import BUNDLES, ORDERS
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
@@ -138,7 +138,8 @@ def _holder(desk: Desk, job: JobId, grant: Grant) -> dict[str, Any]:
 def policy(desk: TheDesk) -> Response:
     """Show the policy in force: all its words, the hash that each decision is recorded with, and how long it decides.
 
-    `decisions`: of the last two hours in which something was decided, and of each of their minutes.
+    `known` are the names of bundles and orders. `decisions`: of the last two hours in which something was decided, and
+    of each of their minutes.
     """
     spec = desk.board.policy
     return answer(
@@ -147,6 +148,7 @@ def policy(desk: TheDesk) -> Response:
             "words": None if spec is None else policy_words(spec),
             "hash": None if spec is None else hash_of(spec),
             "decisions": _pace(desk),
+            "known": sorted({*BUNDLES, *ORDERS}),
         }
     )
 

@@ -26,6 +26,7 @@ _NEEDED: dict[Role, str] = {
         GET nodes, nodes/{node}, queues, queues/{queue}, bookings
         GET calls, calls/{call}, calls/{call}/why, calls/{call}/logs, calls/{call}/members, calls/{call}/failure
         GET calls/{call}/items
+        GET whatifs, whatifs/{whatif}, whatifs/{whatif}/page
         GET flows, flows/{flow}, schedules, schedules/{schedule}, schedules/{schedule}/ticks
         GET searches, searches/{search}
         POST links, session/end
@@ -42,6 +43,7 @@ _NEEDED: dict[Role, str] = {
     """,
     Role.operator: """
         POST queues, queues/{queue}, queues/{queue}/preview, nodes/{node}/drain, bookings, bookings/{booking}/cancel
+        POST whatifs, whatifs/{whatif}/remove
         POST calls, calls/parts, calls/turn, calls/report, calls/poll, calls/{call}/cancel, calls/actors/{key}/end
         GET changes, calls/files/{name}, audit, history, journal/check
         PUT calls/files/{name}

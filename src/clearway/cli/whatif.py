@@ -45,6 +45,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--jobs", "-j", "workers", type=click.IntRange(1, 2), help="Sides run at once [2, or as many as CPUs].")
 @click.option("--html", type=_FILE, metavar="FILE", help="Write a page with plots that needs nothing else.")
+@click.option("--keep", is_flag=True, help="Have the controller work it out, and keep it for its page Policy.")
 def whatif_command(  # noqa: PLR0913 - one parameter an option
     shell: Shell,
     *,
@@ -61,6 +62,7 @@ def whatif_command(  # noqa: PLR0913 - one parameter an option
     seed: int,
     workers: int | None,
     html: Path | None,
+    keep: bool,
 ) -> int:
     """Replay the past as it would have gone under another policy, other machines or other quotas.
 
@@ -71,8 +73,17 @@ def whatif_command(  # noqa: PLR0913 - one parameter an option
     """
     if policy is None and not (fleet or queues or limits):
         raise click.UsageError("say what would be otherwise: --policy, --fleet, --queue or --limit")
+    if keep:
+        from clearway.cli.whatif_keep import keep_whatif, words_of
+
+        if workload is not None or base_policy is not None or base_fleet is not None:
+            raise click.UsageError(
+                "--keep is about the controller's own past: no WORKLOAD, --base-policy, --base-fleet"
+            )
+        words = {"fleet": fleet, "queues": queues, "limits": limits, "warm_up": warm_up, "think": think, "seed": seed}
+        return keep_whatif(shell, words_of(policy, since, words), html)
     from clearway.cli.replay_policies import one
-    from clearway.cli.whatif_past import of_file, of_home
+    from clearway.compose.whatif_past import of_file, of_home
     from clearway.whatif.answer import Question
 
     think_us = 0 if think == "none" else values.duration("think", think)

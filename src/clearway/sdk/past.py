@@ -55,6 +55,32 @@ class Past:
         """Write an archive of what happened, without secrets; return what is in it."""
         return self._fetched("journal/bundle", {}, file)
 
+    def whatifs(self) -> list[Row]:
+        """Return the what-ifs that the controller keeps or works on, the newest first."""
+        rows: list[Row] = self._transport.call("GET", "whatifs")["whatifs"]
+        return rows
+
+    def ask_whatif(self, words: Mapping[str, object]) -> Row:
+        """Have the controller work out a what-if: `policy`, `fleet`, `queues`, `limits`, ..; return its row."""
+        from clearway.sdk.encode import encode_words
+
+        row: Row = self._transport.call("POST", "whatifs", body=encode_words(words))
+        return row
+
+    def whatif(self, number: int) -> Row:
+        """Return a what-if with its `answer`, None where it is still worked on or has failed."""
+        row: Row = self._transport.call("GET", f"whatifs/{int(number)}")
+        return row
+
+    def whatif_page(self, number: int, file: BinaryIO) -> Row:
+        """Write the answer of a what-if as a page with plots that needs nothing else."""
+        return self._fetched(f"whatifs/{int(number)}/page", {}, file)
+
+    def remove_whatif(self, number: int) -> Row:
+        """Have the controller forget a what-if, or stop working on it."""
+        row: Row = self._transport.call("POST", f"whatifs/{int(number)}/remove")
+        return row
+
     def _asked(self, path: str, query: Mapping[str, object]) -> Row:
         answer: Row = json.loads(b"".join(self._transport.stream(path, query)))
         return answer

@@ -25,10 +25,11 @@ GPUS = re.compile(r"([+-])([1-9][0-9]{0,5})x([^\s=]{1,100})")
 MOST = 100_000
 NODE_GPUS = 8  # of a new kind of node where the fleet has no GPUs to go by
 ANY = "gpu"
-RULE = (
+SIGNS = (
     "+8xH100 (so many more GPUs of a model), -16xA100 (so many fewer), +8xgpu (of the model of the largest node), "
-    "+2xnode:gpu-0 (so many more nodes like this one), -1xnode:gpu-0 (without this node), or a YAML file with fleet:"
+    "+2xnode:gpu-0 (so many more nodes like this one), -1xnode:gpu-0 (without this node)"
 )
+RULE = f"{SIGNS}, or a YAML file with fleet:"
 NODE = "node:"
 
 

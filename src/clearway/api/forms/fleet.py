@@ -335,6 +335,7 @@ class Policy(Form):
     words: Annotated[Words | None, says("all its words; durations in seconds")]
     hash: Annotated[str | None, says("as it stands in the records of decisions")]
     decisions: Annotated[Pace | None, says("how long it decides; null: nothing was decided yet")]
+    known: Annotated[list[str], says("names of all bundles and orders")]
 
 
 class Stopping(Form):

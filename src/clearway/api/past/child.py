@@ -114,6 +114,10 @@ def _answer(asked: Question, folder: Path) -> Answer:
         case "bundle":
             file = folder / "bundle.tar.gz"
             return Answer(BYTES, file, make_bundle(home, file, said["status"], options)._asdict())
+        case "whatif":
+            from clearway.api.past.whatif_work import work_out  # noqa: PLC0415  it loads much, and others need none of it
+
+            return Answer(JSON, msgspec.json.encode(work_out(home, options, said, folder)))
         case "history":
             return _history(home, options, folder / f"history.jsonl{'.gz' * bool(said['compressed'])}")
         case what:

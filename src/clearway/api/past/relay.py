@@ -35,9 +35,9 @@ ABOUT = "Clearway-About"
 class Relay:
     """All questions about the past that are put to one controller."""
 
-    def __init__(self, home: Path) -> None:
-        """Remove what a controller that was killed may have left."""
-        self._room, self._waiting = asyncio.Semaphore(AT_ONCE), 0
+    def __init__(self, home: Path, at_once: int = AT_ONCE) -> None:
+        """Answer so many at once; remove what a controller that was killed may have left."""
+        self._room, self._waiting = asyncio.Semaphore(at_once), 0
         for left in home.glob(f"{FOLDER}*"):
             shutil.rmtree(left, ignore_errors=True)
 

@@ -10,7 +10,7 @@ const PAGES = {
   jobs: (parts) => (parts.length > 0 ? import("./pages/job.js") : import("./pages/jobs.js")),
   queues: () => import("./pages/queues.js"),
   workflows: (parts) => import(parts[0] === "search" ? "./pages/search.js" : parts[0] === "flow" ? "./pages/flow.js" : "./pages/workflows.js"),
-  policy: () => import("./pages/policy.js"),
+  policy: (parts) => (parts[0] === "whatif" ? import("./pages/whatif.js") : import("./pages/policy.js")),
   waste: () => import("./pages/waste.js"),
   submit: () => import("./pages/submit.js"),
 };

@@ -7,7 +7,7 @@ const UNITS = [["d", DAY_S], ["h", 3600], ["m", 60], ["s", 1]];
 export function span(seconds) {
   if (seconds == null || !Number.isFinite(seconds)) return "–";
   const all = Math.abs(seconds);
-  if (all < 1) return all === 0 ? "0 s" : `${all.toFixed(1)} s`;
+  if (all < 1) return all === 0 ? "0 s" : all < 0.1 ? `${Math.max(1, Math.round(all * 1000))} ms` : `${all.toFixed(1)} s`;
   if (all < 10) return `${Number(all.toFixed(1))} s`;
   let rest = Math.round(all);
   const told = [];
@@ -36,14 +36,17 @@ export function ago(iso) {
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const short = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
+const far = new Intl.DateTimeFormat(undefined, { year: "numeric", day: "numeric", month: "short" });
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
-/** A moment: the time of day, with the day where it is not today. */
+/** A moment: the time of day, with the day where it is not today, and the year where it is not this one. */
 export function moment(iso, withSeconds = false) {
   if (iso == null) return "–";
   const at = new Date(iso);
   const time = (withSeconds ? clock : short).format(at);
-  return at.toDateString() === new Date().toDateString() ? time : `${day.format(at)}, ${time}`;
+  const today = new Date();
+  if (at.toDateString() === today.toDateString()) return time;
+  return `${(at.getFullYear() === today.getFullYear() ? day : far).format(at)}, ${time}`;
 }
 
 /** A sentence with its moments as people here read them. */
@@ -55,6 +58,8 @@ const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const compact = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
 
 export const number = (n) => (n == null ? "–" : plain.format(n).replace(/^-0$/, "0"));
+/** An amount that is looked at, not reckoned with: three figures that count, whole from a hundred on. */
+export const rough = (n) => (n == null ? "–" : plain.format(Math.abs(n) >= 100 ? Math.round(n) : Number(n.toPrecision(3))));
 export const brief = (n) => (n == null ? "–" : Math.abs(n) < 1e6 ? plain.format(n) : compact.format(n));
 export const percent = (part) => (part == null ? "–" : `${Math.round(part * 100)} %`);
 

@@ -2,11 +2,12 @@
 import { h, s } from "./dom.js";
 import { shapeOf } from "./icons.js";
 
-const WIDE = 184;
+const WIDEST = 184;
+const NARROWEST = 148;
 const TALL = 46;
-const ACROSS = 56;
+const FAR = 56;
+const NEAR = 28;
 const DOWN = 16;
-const LETTERS = 21;
 
 /** Return the columns of steps: each one right of all that it comes after. */
 export function columns(steps) {
@@ -34,31 +35,41 @@ export function columns(steps) {
   return found;
 }
 
+/** How wide a step is, and how far from the next: so that all are seen at once, where the page has room for that. */
+function measures(many) {
+  const room = document.getElementById("page").clientWidth - 90;
+  const wide = Math.max(NARROWEST, Math.min(WIDEST, Math.floor((room - 8 - (many - 1) * NEAR) / many)));
+  const across = Math.max(NEAR, Math.min(FAR, Math.floor((room - 8 - many * wide) / Math.max(1, many - 1))));
+  return { wide, across };
+}
+
 /** Draw steps; `choose(step)` is called for the one that is picked. */
 export function graph(steps, chosen, choose) {
   const found = columns(steps);
   const most = Math.max(...found.map((column) => column.length));
-  const width = found.length * (WIDE + ACROSS) - ACROSS + 8;
+  const { wide, across } = measures(found.length);
+  const width = found.length * (wide + across) - across + 8;
   const height = most * (TALL + DOWN) - DOWN + 8;
   const at = new Map();
   found.forEach((column, x) => {
     const top = (height - (column.length * (TALL + DOWN) - DOWN)) / 2;
-    column.forEach((step, y) => at.set(step.name, [4 + x * (WIDE + ACROSS), top + y * (TALL + DOWN)]));
+    column.forEach((step, y) => at.set(step.name, [4 + x * (wide + across), top + y * (TALL + DOWN)]));
   });
-  const lines = steps.flatMap((step) => step.after.filter((one) => at.has(one)).map((one) => line(at.get(one), at.get(step.name))));
-  const drawing = s("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines), steps.map((step) => box(step, at.get(step.name), step.name === chosen, choose)));
+  const lines = steps.flatMap((step) => step.after.filter((one) => at.has(one)).map((one) => line(at.get(one), at.get(step.name), wide)));
+  const drawing = s("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines), steps.map((step) => box(step, at.get(step.name), wide, step.name === chosen, choose)));
   return h("div", { class: "graph-hold", tabindex: "0", role: "region", "aria-label": "The steps as a drawing" }, drawing);
 }
 
-function line([x1, y1], [x2, y2]) {
-  const from = x1 + WIDE;
+function line([x1, y1], [x2, y2], wide) {
+  const from = x1 + wide;
   const half = Math.max(24, (x2 - from) / 2);
   return s("path", { d: `M${from} ${y1 + TALL / 2}C${from + half} ${y1 + TALL / 2} ${x2 - half} ${y2 + TALL / 2} ${x2} ${y2 + TALL / 2}` });
 }
 
-function box(step, [x, y], pressed, choose) {
+function box(step, [x, y], wide, pressed, choose) {
   const [tag, words] = shapeOf(step.state);
-  const name = step.name.length > LETTERS ? `${step.name.slice(0, LETTERS - 1)}…` : step.name;
+  const letters = Math.floor((wide - 37) / 7);
+  const name = step.name.length > letters ? `${step.name.slice(0, letters - 1)}…` : step.name;
   const jobs = step.jobs > 1 ? ` · ${step.jobs} jobs` : "";
   const act = (event) => {
     if (event.type === "keydown" && event.key !== "Enter" && event.key !== " ") return;
@@ -68,7 +79,7 @@ function box(step, [x, y], pressed, choose) {
   return s(
     "g",
     { class: "graph-step", tabindex: "0", role: "button", "aria-pressed": String(pressed), "aria-label": `${step.name}: ${step.state}`, data: { state: step.state }, transform: `translate(${x} ${y})`, onclick: act, onkeydown: act },
-    s("rect", { width: WIDE, height: TALL, rx: 9 }),
+    s("rect", { width: wide, height: TALL, rx: 9 }),
     s("svg", { x: 12, y: 10, width: 14, height: 14, viewBox: "0 0 14 14", class: "graph-shape" }, s(tag, words)),
     s("text", { x: 33, y: 21, class: "graph-name" }, name),
     s("text", { x: 33, y: 37, class: "graph-state" }, `${step.state.replaceAll("_", " ")}${jobs}`),

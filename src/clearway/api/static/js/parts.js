@@ -47,7 +47,7 @@ export const when = (iso, { relative = false, withSeconds = false } = {}) =>
 export const jobLink = (id, name) => h("a", { class: "name", href: `#/jobs/${id}`, title: String(name ?? id).slice(0, 200) }, String(name ?? `job ${id}`));
 
 /**
- * A table. Columns: `{name, cell(row), right, head, long, when}`; on a phone each row becomes a card with the columns'
+ * A table. Columns: `{name, cell(row), right, head, long, wide, when}`; on a phone each row becomes a card with the columns'
  * names as labels. `under(row)` is what stands below a row, over its whole width.
  */
 export function table(columns, rows, { caption, fold = true, className = "", under = null } = {}) {
@@ -69,7 +69,7 @@ export function tableRow(columns, row) {
     "tr",
     {},
     columns.map((c) => {
-      const kind = [c.right && "right", c.long && "long", c.when && "when"].filter(Boolean).join(" ");
+      const kind = [c.right && "right", c.long && "long", c.wide && "wide", c.when && "when"].filter(Boolean).join(" ");
       const words = { class: kind || null, "data-label": c.head ? null : c.name };
       return h(c.head ? "th" : "td", c.head ? { ...words, scope: "row" } : words, c.cell(row));
     }),

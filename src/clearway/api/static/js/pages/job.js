@@ -116,7 +116,7 @@ const round = (n) => Math.round(n * 100) / 100;
 
 /** What an attempt used, in a few words. */
 function usedWords(used) {
-  if (!used) return h("span", { class: "quiet" }, "–");
+  if (!used) return null;
   const said = [
     used.gpus != null && `GPUs ${percent(used.gpus)}`,
     used.peak_gpu_memory != null && `GPU memory up to ${amount("gpu_memory", used.peak_gpu_memory)}`,

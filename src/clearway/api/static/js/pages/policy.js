@@ -3,7 +3,8 @@ import { h, put } from "../dom.js";
 import { get } from "../net.js";
 import { watch } from "../live.js";
 import { bones, empty, faultText, figures, heading, meter, pairs, panel, table, when } from "../parts.js";
-import { number, percent, span } from "../format.js";
+import { number, span } from "../format.js";
+import { whatifsPanel } from "./whatifs.js";
 
 const MEANINGS = {
   order: "who is next, compared in turn",
@@ -17,12 +18,12 @@ const TIMES = new Set(["half_life", "min_runtime", "calm", "time_slice", "reserv
 export function open(root) {
   const body = h("div", {}, bones(74, 260));
   put(root, heading("Policy"), body);
-  const kept = watch((signal) => Promise.all(["policy", "status", "session"].map((name) => get(name, {}, signal))), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
+  const kept = watch((signal) => Promise.all(["policy", "status", "session", "whatifs"].map((name) => get(name, {}, signal))), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
   return () => kept.stop();
 
-  function show([policy, status, who]) {
+  function show([policy, status, who, whatifs]) {
     const times = policy.decisions ?? null;
-    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), h("div", { class: "grid" }, pace(times), shadows(policy)), itself(status, who)));
+    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), h("div", { class: "grid" }, pace(times), itself(status, who))), h("div", { class: "grid after" }, whatifsPanel(whatifs, policy, who, () => kept.again())));
   }
 }
 
@@ -44,9 +45,9 @@ function pace(times) {
   const columns = [
     { name: "Minute", head: true, when: true, cell: (one) => when(one.at) },
     { name: "Turns", right: true, cell: (one) => number(one.turns) },
-    { name: "Median and 99 %", cell: (one) => meter(one.median_ms / most, { soft: one.p99_ms / most, label: `median ${number(one.median_ms)} ms, 99 % within ${number(one.p99_ms)} ms` }) },
-    { name: "Median", right: true, cell: (one) => `${number(one.median_ms)} ms` },
-    { name: "99 %", right: true, cell: (one) => `${number(one.p99_ms)} ms` },
+    { name: "Spread", cell: (one) => meter(one.median_ms / most, { soft: one.p99_ms / most, label: `median ${number(one.median_ms)} ms, 99 % within ${number(one.p99_ms)} ms` }) },
+    { name: "Median, ms", right: true, cell: (one) => number(one.median_ms) },
+    { name: "99 %, ms", right: true, cell: (one) => number(one.p99_ms) },
   ];
   return panel("How long it decides", { note: "the latest first" }, h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Decision times" }, table(columns, rows, { caption: "Decision times by minute", fold: false })));
 }
@@ -77,21 +78,6 @@ function said(name, value) {
   if (value == null) return "none";
   if (TIMES.has(name)) return span(value);
   return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
-}
-
-function shadows(policy) {
-  const found = policy.shadows ?? [];
-  if (found.length === 0)
-    return panel(
-      "Others beside it",
-      {},
-      empty("No other policy has been tried here.", ["Replay your own past under another one, before it holds: ", h("code", {}, "clearway replay --policy throughput")], "policy"),
-    );
-  return panel(
-    "Others beside it",
-    { note: "what they would have decided" },
-    h("ul", { class: "body reasons" }, found.map((one) => h("li", {}, h("strong", {}, one.name), h("p", { class: "quiet small" }, `${percent(one.same)} of ${number(one.decisions)} decisions the same`)))),
-  );
 }
 
 function itself(status, who) {

@@ -29,6 +29,7 @@ export function open(root) {
     const largest = Math.max(1, ...queues.map((queue) => Math.max(gpus(queue.total_use ?? queue.use), gpus(queue.guarantee), gpus(queue.limit))));
     const columns = COLUMNS(largest).concat({
       name: "Edit",
+      wide: true,
       cell: (queue) => h("button", { class: "button bare icon", type: "button", "aria-label": `Edit queue ${queue.name}`, onclick: () => edit(queue, names(), again) }, icon("edit")),
     });
     put(

@@ -5,7 +5,7 @@ import { watch } from "../live.js";
 import { bones, empty, jobLink, table, when } from "../parts.js";
 import { brief, local, number, now, reason, seconds, span } from "../format.js";
 
-const SHOWN = 25;
+const SHOWN = 12;
 const KINDS = new Set(["submitted", "started", "requeued", "reserved", "ended", "held", "released", "changed"]);
 
 export class Waiting {

@@ -4,7 +4,7 @@ import { get } from "../net.js";
 import { watch } from "../live.js";
 import { fleet } from "../data.js";
 import { bones, choice, empty, faultText, figures, heading, jobLink, meter, panel, table, when } from "../parts.js";
-import { brief, local, number, percent } from "../format.js";
+import { brief, local, number, percent, rough } from "../format.js";
 
 const SPANS = [["24", "24 h"], ["168", "7 d"], ["720", "30 d"]];
 
@@ -39,9 +39,9 @@ function numbers(waste, overview) {
     [
       ["Free now", number(now.free_gpus), `of ${brief(gpus.total)} GPUs`],
       ["Free, yet of no use", number(now.fragmented_gpus), now.lacking_jobs ? `while ${brief(now.lacking_jobs)} wait for GPUs` : "nobody lacks any"],
-      ["GPU-hours held", number(Math.round(sum(waste.held, "gpu_hours")))],
-      waste.measured && ["GPU-hours idle", number(Math.round(sum(waste.held, "idle_gpu_hours"))), `${percent(sum(waste.held, "idle_gpu_hours") / Math.max(1e-9, sum(waste.held, "measured_gpu_hours")))} of what is measured`],
-      waste.held.some((row) => row.cost != null) && ["Money", number(Math.round(sum(waste.held, "cost"))), waste.held.some((row) => row.idle_cost != null) ? `${number(Math.round(sum(waste.held, "idle_cost")))} for idle` : ""],
+      ["GPU-hours held", rough(sum(waste.held, "gpu_hours"))],
+      waste.measured && ["GPU-hours idle", rough(sum(waste.held, "idle_gpu_hours")), `${percent(sum(waste.held, "idle_gpu_hours") / Math.max(1e-9, sum(waste.held, "measured_gpu_hours")))} of what is measured`],
+      waste.held.some((row) => row.cost != null) && ["Money", rough(sum(waste.held, "cost")), waste.held.some((row) => row.idle_cost != null) ? `${rough(sum(waste.held, "idle_cost"))} for idle` : ""],
     ].filter(Boolean),
   );
 }
@@ -53,11 +53,11 @@ function idle(waste, nodes) {
   if (rows.length === 0) return panel("Held, but idle", {}, empty("No job lets its devices do nothing.", "Whoever holds devices works on them.", "waste"));
   const columns = [
     { name: "Job", head: true, cell: (row) => jobLink(row.job, row.name) },
-    { name: "Whose", cell: (row) => h("span", { class: "name" }, [row.user, row.queue].filter(Boolean).join(" · ") || "–") },
+    { name: "Whose", wide: true, cell: (row) => h("span", { class: "name" }, [row.user, row.queue].filter(Boolean).join(" · ") || "–") },
     { name: "GPUs", right: true, cell: (row) => number(row.gpus) },
     { name: "Idle since", when: true, cell: (row) => when(row.since, { relative: true }) },
-    { name: "GPU-hours", right: true, cell: (row) => number(Math.round(row.idle_gpu_hours * 10) / 10) },
-    rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => number(Math.round(row.cost * 100) / 100) },
+    { name: "GPU-hours", right: true, cell: (row) => rough(row.idle_gpu_hours) },
+    rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => rough(row.cost) },
     { name: "Gives way", when: true, cell: (row) => (row.gives_way_at == null ? h("span", { class: "quiet" }, "never") : Date.parse(row.gives_way_at) > Date.now() ? when(row.gives_way_at, { relative: true }) : "when somebody waits") },
   ].filter(Boolean);
   return panel("Held, but idle", { note: `${brief(rows.length)} jobs` }, h("div", { class: "scroll" }, table(columns, rows.slice(0, 30), { caption: "Jobs whose devices do nothing, the most wasteful first" })));
@@ -70,7 +70,7 @@ function lacking(waste, overview) {
     { name: "Why", head: true, cell: (row) => h("span", { class: "name" }, local(row.text)) },
     { name: "Jobs", right: true, cell: (row) => brief(row.jobs) },
     { name: "GPUs wanted", right: true, cell: (row) => number(row.gpus) },
-    { name: "Longest", cell: (row) => row.longest && [jobLink(row.longest.id, row.longest.name), h("span", { class: "quiet" }, " ", when(row.longest.submitted, { relative: true }))] },
+    { name: "Longest", wide: true, cell: (row) => row.longest && [jobLink(row.longest.id, row.longest.name), h("span", { class: "quiet" }, " ", when(row.longest.submitted, { relative: true }))] },
   ];
   return panel("Who waits meanwhile", {}, h("div", { class: "scroll" }, table(columns, rows, { caption: "Why jobs wait, most first" })));
 }
@@ -85,8 +85,8 @@ function budgets(waste) {
     { name: "Budget", head: true, cell: ({ one }) => h("span", { class: "name" }, one.name) },
     { name: "Of", cell: ({ one }) => h("span", { class: "name" }, one.tenant ? `tenant ${one.tenant}` : `queue ${one.queue}`) },
     { name: "Used", cell: ({ used, most }) => meter(Math.min(1, used / most), { label: `${percent(used / most)} used` }) },
-    { name: "Amount", right: true, cell: ({ what, used, most }) => `${number(Math.round(used * 10) / 10)} of ${number(most)} ${what}` },
-    { name: "Period", cell: ({ one }) => [`this ${one.period}, a new one begins `, when(one.until, { relative: true })] },
+    { name: "Amount", right: true, cell: ({ what, used, most }) => `${rough(used)} of ${number(most)} ${what}` },
+    { name: "Period", wide: true, cell: ({ one }) => [`this ${one.period}, a new one begins `, when(one.until, { relative: true })] },
     { name: "State", cell: ({ one }) => (one.used_up ? h("strong", {}, "used up") : "open") },
   ];
   return panel("Budgets", {}, h("div", { class: "scroll" }, table(columns, rows, { caption: "Budgets and what is used of them" })));
@@ -96,16 +96,15 @@ function spent(waste) {
   if (waste.held.length === 0) return panel("Who held what", {}, empty("Nothing was held in this time.", "What jobs hold adds up here, by tenant and queue.", "queues"));
   const rows = [...waste.held].sort((a, b) => b.gpu_hours - a.gpu_hours);
   const most = rows[0].gpu_hours || 1;
-  const hours = (n) => (n == null ? "–" : number(Math.round(n * 10) / 10));
   const columns = [
     { name: "Queue", head: true, cell: (row) => h("span", { class: "name" }, row.queue || "–") },
     { name: "Tenant", cell: (row) => h("span", { class: "name" }, row.tenant || "–") },
-    { name: "Part", cell: (row) => meter((row.used_gpu_hours ?? row.gpu_hours) / most, { soft: row.gpu_hours / most, label: `${hours(row.gpu_hours)} GPU-hours` }) },
-    { name: "GPU-hours", right: true, cell: (row) => hours(row.gpu_hours) },
-    { name: "Used", right: true, cell: (row) => hours(row.used_gpu_hours) },
-    { name: "Idle", right: true, cell: (row) => hours(row.idle_gpu_hours) },
-    rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => (row.cost == null ? "–" : number(Math.round(row.cost))) },
-    rows.some((row) => row.idle_cost != null) && { name: "For idle", right: true, cell: (row) => (row.idle_cost == null ? "–" : number(Math.round(row.idle_cost))) },
+    { name: "Part", cell: (row) => meter((row.used_gpu_hours ?? row.gpu_hours) / most, { soft: row.gpu_hours / most, label: `${rough(row.gpu_hours)} GPU-hours` }) },
+    { name: "GPU-hours", right: true, cell: (row) => rough(row.gpu_hours) },
+    { name: "Used", right: true, cell: (row) => rough(row.used_gpu_hours) },
+    { name: "Idle", right: true, cell: (row) => rough(row.idle_gpu_hours) },
+    rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => rough(row.cost) },
+    rows.some((row) => row.idle_cost != null) && { name: "For idle", right: true, cell: (row) => rough(row.idle_cost) },
   ].filter(Boolean);
   const since = waste.since !== waste.from ? ["from ", when(waste.since), ", the earliest that is at hand"] : null;
   return panel("Who held what", { note: since }, h("div", { class: "scroll" }, table(columns, rows, { caption: "GPU-hours by queue and tenant" })));

@@ -26,7 +26,7 @@ function flowsPanel(flows) {
     { name: "State", cell: (flow) => state(flow.state) },
     { name: "Run", right: true, cell: (flow) => String(flow.run) },
     { name: "Began", when: true, cell: (flow) => when(flow.began) },
-    { name: "Steps", cell: (flow) => h("span", { class: "chips" }, Object.entries(flow.steps).map(([name, many]) => h("span", { class: "chip" }, h("b", {}, brief(many)), name.replaceAll("_", " ")))) },
+    { name: "Steps", wide: true, cell: (flow) => h("span", { class: "chips" }, Object.entries(flow.steps).map(([name, many]) => h("span", { class: "chip" }, h("b", {}, brief(many)), name.replaceAll("_", " ")))) },
     { name: "Why", long: true, cell: (flow) => flow.reason && h("span", { class: "name quiet" }, flow.reason.text) },
   ];
   return panel("Workflows", {}, h("div", { class: "scroll" }, table(columns, flows, { caption: "Workflows, newest first" })));
@@ -43,8 +43,8 @@ function schedulesPanel(schedules, again) {
   };
   const columns = [
     { name: "Schedule", head: true, cell: (one) => h("span", { class: "name" }, one.name) },
-    { name: "When", cell: (one) => h("span", { class: "name" }, `${one.cron} ${one.timezone}`) },
-    { name: "Next", when: true, cell: (one) => (one.paused ? state("suspended") : when(one.next)) },
+    { name: "When", wide: true, cell: (one) => h("span", { class: "name" }, `${one.cron} ${one.timezone}`) },
+    { name: "Next", wide: true, when: true, cell: (one) => (one.paused ? state("suspended") : when(one.next)) },
     { name: "Runs now", cell: (one) => h("span", { class: "name" }, one.active.join(", ") || "–") },
     { name: "Last", cell: (one) => h("span", { class: "name" }, one.last ?? "–") },
     { name: "Do", cell: (one) => h("button", { class: "button", type: "button", onclick: change(one) }, one.paused ? "Resume" : "Pause") },
@@ -60,7 +60,7 @@ function searchesPanel(searches) {
     { name: "Trials", cell: (one) => meter(one.completed / Math.max(1, one.wanted), { label: `${one.completed} of ${one.wanted} trials` }) },
     { name: "Done", right: true, cell: (one) => `${brief(one.completed)} of ${brief(one.wanted)}` },
     { name: "Failed", right: true, cell: (one) => brief(one.failed) },
-    { name: "Best", cell: (one) => one.best && h("span", { class: "name" }, `${typeof one.best.value === "number" ? number(one.best.value) : JSON.stringify(one.best.value)} at ${JSON.stringify(one.best.point)}`) },
+    { name: "Best", wide: true, cell: (one) => one.best && h("span", { class: "name" }, `${typeof one.best.value === "number" ? number(one.best.value) : JSON.stringify(one.best.value)} at ${Object.entries(one.best.point).map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ")}`) },
   ];
   return panel("Searches", {}, h("div", { class: "scroll" }, table(columns, searches, { caption: "Searches, newest first" })));
 }

@@ -314,7 +314,7 @@ export class Painter {
       if (head && middle >= free - 4) {
         pen.font = `560 11px ${ink.font}`;
         pen.fillStyle = ink.text;
-        pen.fillText(head.length > 21 ? `${head.slice(0, 20)}…` : head, 12, Math.max(middle, AXIS + 7));
+        pen.fillText(fitted(pen, head, gutter - (part ? 38 : 20)), 12, Math.max(middle, AXIS + 7));
         free = Math.max(middle, AXIS + 7) + 14;
       }
       if (part && view.row >= 11) {
@@ -327,6 +327,14 @@ export class Painter {
     }
     pen.restore();
   }
+}
+
+/** As much of a text as has room. */
+function fitted(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  let letters = Math.min(text.length - 1, 60);
+  while (letters > 1 && pen.measureText(`${text.slice(0, letters)}…`).width > room) letters -= 1;
+  return `${text.slice(0, letters)}…`;
 }
 
 /** A colour as the number of its pixel. */

@@ -36,7 +36,7 @@ export class Chart {
   }
 
   size(width, height) {
-    this.painter.size(width, height, width < 560 ? 86 : 172);
+    this.painter.size(width, height, width < 560 ? 104 : 172);
     this.#fit();
     this.draw();
   }

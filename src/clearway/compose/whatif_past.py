@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-import re
 import time
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.compose.history import records
+from clearway.compose.past import past_of
 from clearway.model import values
 from clearway.model.errors import InputError, NotFoundError
+from clearway.observe.moments import iso
+from clearway.policies.registry import BUNDLES, policy_named
+from clearway.sim.workloads import open_workload
+from clearway.sim.workloads.history import History
+from clearway.whatif.past import header_of, write_part
+from clearway.whatif.words import AGO
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from clearway.model.fleet import PolicySpec
-    from clearway.sim.workloads.history import History
 
 DEFAULT_POLICY = "fair"
-AGO = re.compile(r"[0-9.smhd]+")
 
 
 class Source(NamedTuple):
@@ -29,17 +35,16 @@ class Source(NamedTuple):
     first_us: int
 
 
-def of_home(home: Path | None, since: str | None, warm_us: int, folder: Path) -> Source:
-    """Write what the journal of a home tells to a file. NotFoundError: there is no journal, or no job that is over."""
-    from clearway.compose.history import records
-    from clearway.compose.past import past_of
-    from clearway.observe.moments import iso
-    from clearway.sim.workloads.history import History
-    from clearway.whatif.past import write_part
+def of_home(
+    home: Path | None, since: str | None, warm_us: int, folder: Path, options: Mapping[str, object] | None = None
+) -> Source:
+    """Write what the journal of a home tells to a file; `options` are settings over those of its file.
 
-    with past_of(home) as past:
+    NotFoundError: there is no journal, or no job that is over.
+    """
+    with past_of(home, options) as past:
         floor, last, policy = past.floor(), past.last(), past.world_at(None).state.policy
-    history = History(partial(records, home))
+    history = History(partial(records, home, options))
     begin_us = history.begin_us or 0
     since_us = _moment(since, time.time_ns() // 1000)
     from_us = 0 if since_us is None else max(0, since_us - warm_us - begin_us)
@@ -62,18 +67,12 @@ def _rest(history: History) -> str:
 
 def _name(policy: PolicySpec) -> str:
     """Return the name of a policy: that of a bundle, else its orders."""
-    from clearway.policies.registry import BUNDLES, policy_named
-
     found = next((name for name in sorted(BUNDLES) if policy_named(name) == policy), None)
     return found or "+".join((*policy.order, policy.backfill))
 
 
 def of_file(workload: Path, since: str | None, warm_us: int, folder: Path) -> Source:
     """Return a workload, or the part of it since a time, which counts back from its last submit."""
-    from clearway.policies.registry import policy_named
-    from clearway.sim.workloads import open_workload
-    from clearway.whatif.past import header_of, write_part
-
     policy = (DEFAULT_POLICY, policy_named(DEFAULT_POLICY))
     if since is None:
         return Source(workload, f"the workload {workload.name}", policy, 0)
