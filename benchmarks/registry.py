@@ -21,6 +21,7 @@ NAMES = (
     "searches",
     "replay",
     "slowdowns",
+    "forecast",
     "openb",
     "mutants",
     "window-page",
