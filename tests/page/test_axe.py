@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.api.live import until
 from tests.page.visitor import PAGES, visiting
 
 if TYPE_CHECKING:
@@ -28,19 +29,31 @@ def grave(page: Any) -> list[str]:
     ]
 
 
+def tried(place: Place) -> int:
+    """Have a what-if there, and return its number."""
+    kept = place.client.whatifs()
+    number = int(kept[0]["id"] if kept else place.client.ask_whatif({"policy": "sjf"})["id"])
+    until(lambda: place.client.whatif(number)["state"] == "done", "it is worked out")
+    return number
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["phone", "desk"])
 def test_no_page_has_a_grave_fault(
     browser: Browser, place: Place, jobs: dict[str, int], scheme: str, size: str
 ) -> None:
     others = ("jobs/" + str(jobs["finetune-llama"]), "jobs/" + str(jobs["pretrain-7b"]), "workflows/flow/1")
+    asked = tried(place)
     with visiting(browser, place.url, place.home, size=size, scheme=scheme) as visitor:
         found = {}
-        for where in (*PAGES, *others, "workflows/search/learning-rate"):
+        for where in (*PAGES, *others, "workflows/search/learning-rate", f"policy/whatif/{asked}"):
             visitor.go(where)
             visitor.settled()
             found[where] = grave(visitor.page)
         visitor.go("queues")
         visitor.press("Edit queue products")
         found["a question"] = grave(visitor.page)
+        visitor.go("policy")
+        visitor.press("Ask what if")
+        found["a what-if"] = grave(visitor.page)
         assert {where: faults for where, faults in found.items() if faults} == {}

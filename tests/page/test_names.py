@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.api.live import until
 from tests.page.places import real
 from tests.page.visitor import visiting
 
@@ -23,12 +24,13 @@ EVIL = (
 )
 LONG = "n" * 990 + "the end"
 NAMES = (EVIL, LONG, "../../x?y=1#z/%2F", "\u202egnp.exe \u0000\u001b[31m".replace("\u0000", ""), "名前 🚀")
-PAGES = ("now", "jobs", "timeline", "queues", "workflows", "waste")
+PAGES = ("now", "jobs", "timeline", "queues", "workflows", "waste", "policy", "policy/whatif/1")
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with real(tmp_path_factory.mktemp("names"), devices=4) as found:
+    budgets = [{"name": EVIL, "queue": EVIL[:200], "gpu_hours": 1}, {"name": LONG, "tenant": LONG, "cost": 1}]
+    with real(tmp_path_factory.mktemp("names"), devices=4, budgets=budgets) as found:
         yield found
 
 
@@ -43,6 +45,10 @@ def jobs(place: Place, tmp_path_factory: pytest.TempPathFactory) -> dict[str, in
         "user": EVIL,
         "queue": EVIL[:200],
     }
+    (over,) = place.client.submit([{"name": LONG, **words, "run": "true", "user": LONG}])
+    place.client.wait(f"id:{over['id']}")
+    asked = place.client.ask_whatif({"policy": "sjf", "queues": [f"{EVIL[:200]}.weight=2"]})
+    until(lambda: place.client.whatif(asked["id"])["state"] != "working", "the what-if is worked out")
     entered = place.client.submit([{"name": name, **words} for name in NAMES])
     return {row["name"]: row["id"] for row in entered}
 
