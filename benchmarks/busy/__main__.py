@@ -34,7 +34,7 @@ def main() -> int:
     make_home(given.home)
     place = _place(given.home, Size(given.nodes, given.waiting, given.past))
     engine = InventedEngine(place.nodes, place.running, place.unhealthy)
-    vars(assemble)["_engine"] = lambda *_: engine  # the one part that is not as in a real controller
+    vars(assemble)["engine_of"] = lambda *_: engine  # the one part that is not as in a real controller
     policy = {"order": ORDER, "backfill": BACKFILL, "preempt": PREEMPT, "idle": {"warn": "30m", "release": "1d"}}
     options = {"listen": given.listen, "policy": policy, "kept_finished": KEPT_PAST, "budgets": BUDGETS}
     return process.main(["--home", str(given.home), "--options", msgspec.json.encode(options).decode()])
