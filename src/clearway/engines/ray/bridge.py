@@ -1,0 +1,105 @@
+"""The process that is Ray's driver: it does what the engine says, line by line, and tells what it sees.
+
+A driver may be ended by Ray itself when its cluster goes, and may hang with it: the controller must do neither. What it
+knows it finds again in the cluster and in its folder when it is started anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from clearway.engines.ray.cluster import Cluster
+from clearway.engines.ray.files import Files
+from clearway.engines.ray.watch import Watch
+from clearway.engines.ray.work import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Message = dict[str, Any]
+
+LONGEST_LINE = 1 << 27
+
+
+class Bridge:
+    """One engine's view of a cluster."""
+
+    def __init__(self, cluster: Cluster, files: Files, say: Callable[[Message], None]) -> None:
+        self._say = say
+        self._files = files
+        self.work = Work(cluster, files, say)
+        self.watch = Watch(cluster, self.work, say)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def open(self) -> None:
+        """Find what is there, and say it."""
+        await self.work.find()
+        nodes = await self.watch.look()
+        self._say({"is": "here", "nodes": nodes, "gone": self._files.ends()})
+        self._tasks.append(asyncio.create_task(self.watch.run()))
+
+    def hear(self, message: Message) -> None:
+        """Do what the engine says."""
+        match message["do"]:
+            case "launch":
+                self.work.launch(message["orders"])
+            case "halt":
+                self.work.halt(message)
+            case "pause":
+                self.work.pause(message)
+            case "ack":
+                self._files.forget(message["tasks"])
+            case _:
+                self.watch.anew()
+
+    def close(self) -> None:
+        """Stop; tasks go on."""
+        for task in (*self._tasks, *self.work.running):
+            task.cancel()
+
+
+async def serve(say: Callable[[Message], None]) -> None:
+    """Follow the lines on the standard input until they end."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=LONGEST_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    cluster: Cluster | None = None
+    bridge: Bridge | None = None
+    while line := await reader.readline():
+        message = json.loads(line)
+        if message["do"] == "open":
+            if bridge is not None:
+                bridge.close()
+            if cluster is None:
+                cluster = await asyncio.to_thread(Cluster, message["address"], message["namespace"])
+            bridge = Bridge(cluster, Files(message["home"]), say)
+            await bridge.open()
+        elif bridge is not None:
+            bridge.hear(message)
+
+
+def main() -> None:
+    """Serve; lines out go where the standard output was, which Ray may not write to."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+
+    def say(message: Message) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            data = data[os.write(out, data) :]
+
+    code = 0
+    try:
+        asyncio.run(serve(say))
+    except (OSError, RuntimeError, ConnectionError, ValueError) as error:
+        say({"is": "broken", "text": str(error)})
+        code = 1
+    os._exit(code)  # what Ray's threads still do is of no use to anybody
+
+
+if __name__ == "__main__":
+    main()

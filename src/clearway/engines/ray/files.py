@@ -1,0 +1,62 @@
+"""The folder of the bridge in the controller's home: how tasks ended, and what they wrote, brought here from nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+PRIVATE = 0o600
+
+
+class Files:
+    """Ends are kept until they are in the journal; what tasks wrote lies where every engine has it."""
+
+    def __init__(self, home: str) -> None:
+        self._ends = Path(home, "ray", "ends")
+        self._ends.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def ends(self) -> list[dict[str, Any]]:
+        """Return all ends that are kept."""
+        names = sorted(name for name in os.listdir(self._ends) if name[0] != ".")  # noqa: PTH208  names alone
+        return [json.loads((self._ends / name).read_text()) for name in names]
+
+    def end(self, key: str) -> dict[str, Any] | None:
+        """Return how a task ended, None where nothing is kept of it."""
+        try:
+            found: dict[str, Any] = json.loads((self._ends / key).read_text())
+        except FileNotFoundError:
+            return None
+        return found
+
+    def keep(self, end: dict[str, Any]) -> None:
+        """Keep how a task ended, for good."""
+        new = self._ends / f".{end['task']}"
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "w") as file:
+            json.dump(end, file)
+            file.flush()
+            os.fsync(file.fileno())
+        new.rename(self._ends / end["task"])
+
+    def forget(self, keys: list[str]) -> None:
+        """Drop ends."""
+        for key in keys:
+            (self._ends / key).unlink(missing_ok=True)
+
+
+def written(path: str) -> int:
+    """Return how much of a file is here."""
+    try:
+        return os.stat(path).st_size if path else 0  # noqa: PTH116
+    except FileNotFoundError:
+        return 0
+
+
+def add(path: str, data: bytes) -> None:
+    """Add to a file; nothing where there is no path for it."""
+    if not path or not data:
+        return
+    Path(path).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, PRIVATE), "wb") as file:
+        file.write(data)

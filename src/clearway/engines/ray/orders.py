@@ -1,0 +1,88 @@
+"""What the bridge is told of a launch."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING, Any
+
+from clearway.model.events import TaskRef
+from clearway.model.ids import JobId
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clearway.model.actions import Halt, Launch, Pause
+
+    Message = dict[str, Any]
+
+MILLI = 1000
+
+
+def key_of(task: TaskRef) -> str:
+    """Return the text under which the bridge knows a task."""
+    return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
+
+
+def task_of(key: str) -> TaskRef:
+    """Return the task of such a text."""
+    job, attempt, role, index = map(int, key.split("."))
+    return TaskRef(JobId(job), attempt, role, index)
+
+
+def launch_order(launch: Launch, order: Mapping[str, Any], first: str) -> Message:
+    """Return the order to start a task, made from the one for this machine. `first`: the address of rank 0."""
+    env = {**order["env"], "MASTER_ADDR": first}
+    bundle = bundle_of(launch)
+    return {
+        "task": key_of(launch.task),
+        "node": launch.node,
+        "devices": sorted(launch.grant.devices),
+        "share": share_of(launch),
+        "bundle": bundle,
+        "argv": order["argv"],
+        "shell": order["shell"],
+        "cwd": order["cwd"],
+        "code": order["code"],
+        "env": {**own_ray(bundle), **env},
+        "secrets": order["secrets"],
+        "token": env.get("CLEARWAY_TOKEN_FILE", ""),
+        "input": launch.spec.input,
+        "result": env.get("CLEARWAY_RESULT", ""),
+        "files": {
+            "stdout": order["stdout"], "stderr": order["stderr"], "metrics": env.get("CLEARWAY_METRICS", ""),
+        },
+    }  # fmt: skip
+
+
+def bundle_of(launch: Launch) -> dict[str, float]:
+    """Return what is held for a task, by Ray's words."""
+    demand = launch.spec.roles[launch.grant.role].demand
+    gpus = len(launch.grant.devices) * share_of(launch) / MILLI
+    own = {"CPU": demand.cpus / MILLI, "memory": float(demand.memory), "GPU": gpus}
+    return {**own, **{word: float(amount) for word, amount in demand.resources}}
+
+
+def share_of(launch: Launch) -> int:
+    """Return what is held of each device, in thousandths: one where only memory is shared, a part with turns."""
+    turns = launch.spec.roles[launch.grant.role].demand.colocate
+    if turns:
+        return MILLI // (turns + 1)
+    return launch.grant.share or (1 if launch.grant.gpu_memory else MILLI)
+
+
+def own_ray(bundle: Mapping[str, float]) -> dict[str, str]:
+    """Return what makes a script's own `ray.init()` start a cluster of its own, of what its task holds."""
+    held = {"CPU": max(int(bundle["CPU"]), 1), "GPU": int(bundle["GPU"])}
+    return {"RAY_ADDRESS": "local", "RAY_OVERRIDE_RESOURCES": json.dumps(held)}
+
+
+def halt_order(halt: Halt) -> Message:
+    """Return the order to stop a task."""
+    number = int(signal.Signals[halt.signal])
+    return {"do": "halt", "task": key_of(halt.task), "signal": number, "grace_us": halt.grace_us}
+
+
+def pause_order(pause: Pause) -> Message:
+    """Return the order to make a task stand still or go on."""
+    return {"do": "pause", "task": key_of(pause.task), "paused": pause.paused}

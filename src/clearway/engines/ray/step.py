@@ -1,0 +1,221 @@
+"""Beside one task on its node: starts it, minds its whole tree, says how it ended. Standard library alone.
+
+The host sends it as a text and starts it with pipes: the first line in says what to run, each later one what to do
+with it; lines out say that it runs and how it ended. When the pipe in breaks the host is gone, and so is the task, at
+once: nothing runs on that nobody can stop. It leaves the host's children by forking, which Ray may kill by itself.
+"""
+
+# ruff: noqa: PTH104, PTH118, PTH123, PTH208  # pathlib would cost each start of a task 5 ms
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import select
+import signal
+import sys
+import time
+
+TYPE_CHECKING = False  # not from typing: this file is read at each start of a task
+if TYPE_CHECKING:
+    from typing import Any
+
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+LOOK_S = 0.02
+LEFT_GRACE_S = 2.0  # what a task leaves behind has so long after SIGTERM
+PRIVATE = 0o600
+
+
+class Step:
+    """One task. `lost`: the host is gone."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.held = b""
+        self.kill_at: float | None = None
+        self.halted = self.lost = False
+
+    def run(self) -> None:
+        """Run the task that the first line names."""
+        lock = os.open(os.path.join(self.folder, "lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        orders: list[dict[str, Any]] = []
+        while not orders and not self.lost:
+            orders = self._read(60.0)
+        if self.lost:
+            return
+        try:
+            main = _start(orders[0])
+        except OSError as error:
+            self._end(None, _why(orders[0], error))
+            return
+        _say({"is": "up"})
+        for order in orders[1:]:
+            self._obey(order)
+        code = self._mind(main)
+        self._clear()
+        self._end(code, "")
+
+    def _read(self, patience_s: float) -> list[dict[str, Any]]:
+        if self.lost or not select.select([0], [], [], patience_s)[0]:
+            if self.lost:
+                time.sleep(patience_s)
+            return []
+        data = os.read(0, 1 << 20)
+        self.lost = not data
+        *lines, self.held = (self.held + data).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def _mind(self, main: int) -> int:
+        pause_s = LOOK_S / 10
+        while True:
+            code = _reap(main)
+            if code is not None:
+                return code
+            for order in self._read(pause_s):
+                self._obey(order)
+            pause_s = min(pause_s * 2, LOOK_S)
+            if self.lost or (self.kill_at is not None and time.monotonic() >= self.kill_at):
+                _signal_all(signal.SIGKILL)
+
+    def _obey(self, order: dict[str, Any]) -> None:
+        if order["do"] == "pause":
+            _signal_all(signal.SIGSTOP if order["paused"] else signal.SIGCONT)
+            return
+        until = time.monotonic() + order["grace_us"] / 1e6
+        self.kill_at = until if self.kill_at is None else min(self.kill_at, until)
+        if not self.halted:
+            self.halted = True
+            _signal_all(order["signal"])
+        _signal_all(signal.SIGCONT)
+
+    def _clear(self) -> None:
+        """End what the main process left."""
+        _reap(0)
+        if not _children():
+            return
+        kill_at = min(time.monotonic() + LEFT_GRACE_S, self.kill_at or float("inf"))
+        _signal_all(signal.SIGTERM)
+        while _children():  # the dead count until they are collected
+            if self.lost or time.monotonic() >= kill_at:
+                _signal_all(signal.SIGKILL)
+            self._read(LOOK_S)
+            _reap(0)
+
+    def _end(self, code: int | None, error: str) -> None:
+        end = {"is": "over", "code": code, "error": error}
+        new = os.path.join(self.folder, ".end")
+        with open(new, "w", opener=_private) as file:
+            json.dump(end, file)
+        os.rename(new, os.path.join(self.folder, "end"))
+        _say(end)
+
+
+def _start(order: dict[str, Any]) -> int:
+    """Start the main process, in a session of its own, and return its number. Raises what kept it from running."""
+    argv = ["/bin/sh", "-c", order["argv"][0]] if order["shell"] else order["argv"]
+    tells, told = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        _become(order, argv, told)
+    os.close(told)
+    said = os.read(tells, 4096)
+    os.close(tells)
+    if said:
+        os.waitpid(pid, 0)
+        number, _, name = said.decode(errors="surrogateescape").partition(" ")
+        raise OSError(int(number), os.strerror(int(number)), name)
+    return pid
+
+
+def _become(order: dict[str, Any], argv: list[str], told: int) -> None:
+    """In the child: be the command. Whatever goes wrong is told and ends it."""
+    try:
+        os.setsid()
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        for ignored in (signal.SIGINT, signal.SIGPIPE, signal.SIGTERM, signal.SIGHUP):  # by Ray's worker
+            signal.signal(ignored, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.chdir(order["cwd"])
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for number, path in ((1, order["stdout"]), (2, order["stderr"])):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE), number)
+        os.execvpe(argv[0], argv, order["env"])  # noqa: S606  it is what it is for
+    except OSError as error:
+        os.write(told, os.fsencode(f"{error.errno} {error.filename or argv[0]}"))
+    os._exit(127)
+
+
+def _why(order: dict[str, Any], error: OSError) -> str:
+    name = "/bin/sh" if order["shell"] else order["argv"][0]
+    if error.filename == order["cwd"]:
+        return f"the folder {error.filename!r} cannot be entered on its node: {error.strerror}"
+    if error.filename == name and isinstance(error, FileNotFoundError):
+        return f"the command {name!r} does not exist on its node"
+    return f"the command {name!r} cannot be started: {error.strerror}"
+
+
+def _say(message: dict[str, Any]) -> None:
+    try:
+        os.write(1, json.dumps(message).encode() + b"\n")
+    except OSError:  # the host is gone: the file `end` says the rest
+        return
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)
+
+
+def _below() -> list[int]:
+    """Return the living processes of the task: all that descend from this one, which adopts orphans."""
+    parents: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                    state, parent = file.read().rpartition(")")[2].split()[:2]
+            except OSError:  # gone since the list was made
+                continue
+            if state not in "ZX":
+                parents.setdefault(int(parent), []).append(int(entry))
+    found = [os.getpid()]
+    for pid in found:
+        found += parents.get(pid, [])
+    return found[1:]
+
+
+def _signal_all(number: int) -> None:
+    for pid in _below():
+        try:
+            os.kill(pid, number)
+        except OSError:  # gone in this very moment, or another user's
+            continue
+
+
+def _children() -> bool:
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+        return bool(file.read().strip())
+
+
+def _reap(main: int) -> int | None:
+    """Collect what has died; return the code of the main process if it is among them."""
+    found = None
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return found
+        if pid == 0:
+            return found
+        if pid == main:
+            found = os.waitstatus_to_exitcode(status)
+
+
+if __name__ == "__main__":
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    Step(sys.argv[1]).run()

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clearway.engines.local.handed import result_of
+from clearway.engines.local.metrics import Metrics
+from clearway.engines.local.orders import launch_order
+from clearway.engines.local.paths import log_path
+from clearway.engines.ray.engine import RayEngine
+from clearway.engines.ray.link import Link
+from clearway.testing.engines import EngineSuite
+from tests.engines.ray_cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from clearway.model.events import TaskRef
+
+pytest.importorskip("ray", reason="the extra `ray` is not installed")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    found = Cluster()
+    try:
+        found.add()
+        yield found
+    finally:
+        found.end()
+
+
+@pytest.fixture(scope="module")
+def link(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Link]:
+    """Keep one process that is Ray's driver; each engine has it forget all that it knew before."""
+    found = Link(tmp_path_factory.mktemp("bridge"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", cluster.environment["RAY_AUTH_MODE"])
+        found.start()
+    yield found
+    found.close()
+
+
+@pytest.mark.slow
+class TestRayEngine(EngineSuite):
+    @pytest.fixture(autouse=True)
+    def _place(self, tmp_path: Path, cluster: Cluster, link: Link) -> None:
+        self.scratch = tmp_path / "scratch"
+        self.scratch.mkdir()
+        self.home = tmp_path / "home"
+        self.cluster, self.link = cluster, link
+
+    def attach(self) -> RayEngine:
+        order = partial(launch_order, home=self.home, workdir=self.scratch, devices=())
+        return RayEngine(
+            self.home, order, Metrics(self.home), address=self.cluster.address,
+            result_of=partial(result_of, self.home), namespace="suite", link=self.link,
+        )  # fmt: skip
+
+    def log(self, task: TaskRef, stream: str) -> bytes:
+        return log_path(self.home, task, stream).read_bytes()
