@@ -39,7 +39,7 @@ def test_an_engine_has_words_of_its_own(tmp_path: Path) -> None:
         ({"engine": "slurm", "uids": (("ada", 1001),)}, "uids", "engine `slurm`"),
         ({"engine": "slurm", "fleet": (NodeSpec("a"),)}, "fleet", "engine `slurm`"),
         ({"fleet": (NodeSpec("a"), NodeSpec("b"))}, "fleet", "one node"),
-        ({"engine": "ray"}, "engine", "not spoken to yet"),
+        ({"engine": "ray", "devices": 4}, "devices", "engine `ray`"),
     ],
 )
 def test_what_an_engine_has_no_use_for_is_refused(

@@ -20,6 +20,7 @@ PUBLISHED_SUITES = PACKAGE / "testing"
 """Suites that others run under pytest: who runs tests has it."""
 APART = {
     PACKAGE / "learn": "search",
+    PACKAGE / "engines" / "ray": "ray",
     PACKAGE / "observe" / "telemetry.py": "telemetry",
     PACKAGE / "api" / "oidc.py": "oidc",
     PACKAGE / "sdk" / "langgraph.py": "langgraph",

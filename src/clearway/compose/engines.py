@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import socket
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.compose.stores import engine_home
 from clearway.config.home import make_home
@@ -92,8 +93,8 @@ def check_engine(settings: Settings) -> None:
         if getattr(settings, word):
             rule = f"not with the engine `{settings.engine}`, which knows its nodes and users by itself"
             raise InputError(word, "(said)", rule)
-    if settings.engine == "ray":
-        _no_ray()
+    if settings.engine == "ray" and find_spec("ray") is None:
+        raise InputError("engine", "ray", "what is installed: pip install 'clearway[ray]'")
 
 
 def _local_engine(around: Around) -> Engine:
@@ -108,12 +109,15 @@ def _local_engine(around: Around) -> Engine:
     )  # fmt: skip
 
 
-def _ray_engine(around: Around) -> Engine:  # noqa: ARG001  until it is there
-    _no_ray()
+def _ray_engine(around: Around) -> Engine:
+    from clearway.engines.local.handed import result_of
+    from clearway.engines.local.metrics import Metrics
+    from clearway.engines.ray.engine import RayEngine
 
-
-def _no_ray() -> NoReturn:
-    raise InputError("engine", "ray", "local or slurm: Ray clusters are not spoken to yet")
+    return RayEngine(
+        around.home, order_of(around), Metrics(around.home), address=around.settings.ray.address, lead=around.lead,
+        result_of=partial(result_of, around.home),
+    )  # fmt: skip
 
 
 def _slurm_engine(around: Around) -> Engine:

@@ -12,7 +12,9 @@ ENGINES = ("local", "ray", "slurm")
 
 
 class Ray(msgspec.Struct, frozen=True):
-    """Which Ray cluster is used: the `address` of its head, or `auto`: the one that runs on this machine."""
+    """Which Ray cluster is used, as `ray.init` says it: HOST:PORT of its head, ray://HOST:PORT of its client server, or
+    `auto`: the one that runs on this machine. With `start` one is started there where none runs; it is not ended.
+    """
 
     address: str = "auto"
 
@@ -29,7 +31,7 @@ class Slurm(msgspec.Struct, frozen=True):
     pending_us: int = 60_000_000
 
 
-RAY_WORDS = {"address": Word(v.name, "text", "HOST:PORT of its head, or `auto` [auto]")}
+RAY_WORDS = {"address": Word(v.name, "text", "HOST:PORT of its head, ray://HOST:PORT, `auto` or `start` [auto]")}
 
 SLURM_WORDS = {
     "partition": Word(v.name, "text", "only the nodes of this one [all]"),

@@ -76,6 +76,7 @@ async def serve(say: Callable[[Message], None]) -> None:
                 bridge.close()
             if cluster is None:
                 cluster = await asyncio.to_thread(Cluster, message["address"], message["namespace"])
+            cluster.term = message["term"]
             bridge = Bridge(cluster, Files(message["home"]), say)
             await bridge.open()
         elif bridge is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,10 +48,11 @@ class Cluster:
         self.namespace = namespace
         self.folder = f"/tmp/clearway-ray-{os.getuid()}/{namespace}"  # noqa: S108  of this user alone, on nodes
         cloudpickle.register_pickle_by_value(host)
-        if address == "new":
-            ray.init(namespace=namespace, include_dashboard=False, log_to_driver=False, configure_logging=False)
-        else:
-            ray.init(address, namespace=namespace, log_to_driver=False, configure_logging=False)
+        self.term = 0
+        if address == "start":
+            _start_where_none_is()
+            address = "auto"
+        ray.init(address, namespace=namespace, log_to_driver=False, configure_logging=False)
         self._step = Path(step.__file__).read_text()
         self._host = ray.remote(host.Host)
         self._given = ray.remote(host.devices_given)
@@ -129,6 +132,16 @@ class Cluster:
         """Return a promise of how tasks ended whose host died, once nothing is left of them on their node."""
         strategy = NodeAffinitySchedulingStrategy(node.number, soft=False)
         return self._sweep.options(num_cpus=0, scheduling_strategy=strategy).remote(self.folder, keys, patience_s)
+
+
+def _start_where_none_is() -> None:
+    """Start a cluster of this machine, which goes on after this process. Raises ConnectionError."""
+    script = [sys.executable, "-m", "ray.scripts.scripts"]
+    if subprocess.run([*script, "health-check"], capture_output=True, check=False, stdin=subprocess.DEVNULL).returncode:
+        command = [*script, "start", "--head", "--include-dashboard=false", "--disable-usage-stats"]
+        done = subprocess.run(command, capture_output=True, check=False, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode:
+            raise ConnectionError(f"ray start: {done.stderr.strip()[-400:]}")
 
 
 def summed(bundles: Iterable[Mapping[str, float]]) -> Amounts:

@@ -64,17 +64,20 @@ class Reported(Protocol):
 class RayEngine:
     """Starts and stops tasks on a Ray cluster. The contract is that of `clearway.ports.engine.Engine`.
 
-    `address`: HOST:PORT of its head, `auto`, `ray://HOST:PORT`, or `new` for a cluster of this machine alone.
+    `address`: as the setting `ray.address`. `lead`: a journal, and the term by which it is led: no host obeys an older
+    one than it has heard of.
     `order_of` returns what a task is to run, `result_of` what it gave back, `reported` reads what it reports: all by
     files in `home`, as on this machine. A `link` that is given is used as it is, and not closed.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what it is made from, part by part
         self, home: Path, order_of: Callable[[Launch], Mapping[str, Any]], reported: Reported, *, address: str = "auto",
+        lead: tuple[str, int] = ("", 0),
         result_of: Callable[[TaskRef], str] = lambda _task: "", namespace: str = "", link: Link | None = None,
     ) -> None:  # fmt: skip
         self._home, self._address = home.absolute(), address
-        digest = hashlib.sha256(str(self._home).encode()).hexdigest()
+        place, self._term = lead
+        digest = hashlib.sha256((place or str(self._home)).encode()).hexdigest()
         self._namespace = namespace or f"clearway-{digest[:12]}"
         self._order_of, self._result_of, self._reported = order_of, result_of, reported
         self._given = link
@@ -83,7 +86,6 @@ class RayEngine:
         self._launches: dict[TaskRef, Message] = {}
         self._wishes: dict[TaskRef, dict[str, Message]] = {}
         self._over: dict[TaskRef, TaskIsGone] = {}
-        self._firsts: dict[tuple[int, int], str] = {}
         self._reports: deque[Report] = deque()
         self._here: Message | None = None
         self._heard_at = time.monotonic()
@@ -124,9 +126,6 @@ class RayEngine:
     def carry_out(self, actions: Sequence[Action]) -> None:
         """Tell the bridge; all tasks of an attempt that come together are told together."""
         gangs: dict[tuple[int, int], list[Message]] = {}
-        for action in actions:
-            if isinstance(action, Launch) and action.rank == 0 and action.node in self._nodes:
-                self._firsts[action.task.job, action.task.attempt] = self._nodes[action.node]["address"]
         for action in actions:
             if (over := self._over.get(action.task)) is not None:
                 self._reports.append(over)
@@ -185,6 +184,7 @@ class RayEngine:
         self._link.start()
         self._link.send({
             "do": "open", "address": self._address, "namespace": self._namespace, "home": str(self._home),
+            "term": self._term,
         })  # fmt: skip
 
     def _launch(self, launch: Launch) -> Message | None:
@@ -192,8 +192,8 @@ class RayEngine:
             self._end(TaskIsGone(launch.task, error=why))
             return None
         if launch.task not in self._launches:
-            first = self._firsts.get((launch.task.job, launch.task.attempt)) or str(self._nodes[launch.node]["address"])
-            self._launches[launch.task] = orders.launch_order(launch, self._order_of(launch), first)
+            first = self._nodes.get(launch.first_node) or self._nodes[launch.node]
+            self._launches[launch.task] = orders.launch_order(launch, self._order_of(launch), first["address"])
             self._reported.watch([launch.task])
         return self._launches[launch.task]
 

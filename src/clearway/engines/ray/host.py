@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,7 @@ class Task:
         self.end: dict[str, Any] | None = None
         self.up = False
         self.pipe = -1
+        self.own_ray = ""
         self.news = asyncio.Event()
 
     def state(self) -> dict[str, Any]:
@@ -53,6 +55,7 @@ class Host:
     def __init__(self, folder: str, step: str, idle_s: float) -> None:
         self._folder, self._idle_s = Path(folder), idle_s
         self._tasks: dict[str, Task] = {}
+        self._term = 0
         self._used_at = time.monotonic()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._step = self._folder / f"step-{os.getpid()}.py"
@@ -60,8 +63,9 @@ class Host:
         self._idling: asyncio.Task[None] | None = None
         self._doing: set[asyncio.Task[None]] = set()
 
-    async def holding(self) -> list[dict[str, Any]]:
-        """Return all its tasks."""
+    async def holding(self, term: int) -> list[dict[str, Any]]:
+        """Return all its tasks to who leads by this term. Raises PermissionError for one that leads no more."""
+        self._obey(term)
         self._idling = self._idling or asyncio.create_task(self._leave_when_idle())
         self._used_at = time.monotonic()
         return [task.state() for task in self._tasks.values()]
@@ -72,8 +76,11 @@ class Host:
 
         return str(ray.get_runtime_context().get_node_id())
 
-    async def start(self, order: dict[str, Any], code: bytes, token: bytes, secrets: dict[str, str]) -> dict[str, Any]:
+    async def start(
+        self, term: int, order: dict[str, Any], code: bytes, token: bytes, secrets: dict[str, str]
+    ) -> dict[str, Any]:
         """Start a task, unless it was started before."""
+        self._obey(term)
         self._used_at = time.monotonic()
         key = order["task"]
         if key not in self._tasks:
@@ -102,8 +109,9 @@ class Host:
             except asyncio.TimeoutError:  # noqa: UP041  it may be an older Python
                 continue
 
-    async def tell(self, key: str, message: dict[str, Any]) -> None:
+    async def tell(self, term: int, key: str, message: dict[str, Any]) -> None:
         """Pass an order on to the step of a task."""
+        self._obey(term)
         task = self._tasks.get(key)
         if task is not None and task.pipe >= 0 and task.end is None:
             _write(task.pipe, message)
@@ -113,7 +121,13 @@ class Host:
         task = self._tasks.pop(key, None)
         self._used_at = time.monotonic()
         if task is not None:
-            await asyncio.to_thread(shutil.rmtree, task.folder, ignore_errors=True)
+            for folder in filter(None, (task.folder, task.own_ray)):
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def _obey(self, term: int) -> None:
+        if term < self._term:
+            raise PermissionError(f"term {term} is over: {self._term} leads")
+        self._term = term
 
     def _start(self, task: Task, code: bytes, token: bytes, secrets: dict[str, str]) -> None:
         task.folder.mkdir(mode=0o700)  # one that is there already was another's: never two of a task
@@ -135,7 +149,8 @@ class Host:
         if order["input"]:
             (task.folder / "input").write_text(order["input"])
         Path(env["CLEARWAY_CHECKPOINT_DIR"]).mkdir(parents=True, exist_ok=True)
-        env["RAY_TMPDIR"] = str(work)
+        task.own_ray = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # noqa: S108  the path of a socket has to be short
+        env["RAY_TMPDIR"] = task.own_ray
         order |= {"env": env, "stdout": str(task.folder / "stdout"), "stderr": str(task.folder / "stderr")}
         self._spawn(task, order)
 

@@ -63,7 +63,7 @@ class Hosts:
     async def _make(self, node: RayNode) -> None:
         try:
             host = await asyncio.to_thread(self._cluster.new_host, node, f"host-{uuid.uuid4().hex[:12]}")
-            await asyncio.wait_for(host.holding.remote(), MAKE_S)
+            await asyncio.wait_for(host.holding.remote(self._cluster.term), MAKE_S)
         except (RayError, TimeoutError) as error:
             waiting = self._waiting[node.number]
             if waiting and not (wish := waiting.popleft()).done():

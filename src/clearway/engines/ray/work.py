@@ -76,7 +76,9 @@ class Work:
 
     async def _meet(self, host: Any) -> None:  # noqa: ANN401  an actor
         try:
-            number, tasks = await asyncio.wait_for(asyncio.gather(host.where.remote(), host.holding.remote()), FIND_S)
+            number, tasks = await asyncio.wait_for(
+                asyncio.gather(host.where.remote(), host.holding.remote(self._cluster.term)), FIND_S
+            )
         except (RayError, TimeoutError):  # it died, or its node cannot be reached
             return
         for task in tasks:
@@ -171,7 +173,7 @@ class Work:
         order = life.order
         code = await asyncio.to_thread(Path(order["code"]).read_bytes) if order["code"] else b""
         token = await asyncio.to_thread(Path(order["token"]).read_bytes) if order["token"] else b""
-        await life.host.start.remote(order, code, token, _secrets(order["secrets"]))
+        await life.host.start.remote(self._cluster.term, order, code, token, _secrets(order["secrets"]))
 
     async def _listen(self, life: Life, read: dict[str, int]) -> Message | None:
         heard = await life.host.listen.remote(life.key, {**read, "up": life.up})
@@ -213,7 +215,7 @@ class Work:
 
     def _tell(self, life: Life, message: Message) -> None:
         if life.host is not None:
-            life.host.tell.remote(life.key, message)
+            life.host.tell.remote(self._cluster.term, life.key, message)
 
     def _node(self, life: Life) -> RayNode:
         return next(node for node in self.nodes.values() if node.number == life.number)
