@@ -12,8 +12,10 @@ ENGINES = ("local", "ray", "slurm")
 
 
 class Ray(msgspec.Struct, frozen=True):
-    """Which Ray cluster is used, as `ray.init` says it: HOST:PORT of its head, ray://HOST:PORT of its client server, or
-    `auto`: the one that runs on this machine. With `start` one is started there where none runs; it is not ended.
+    """Which Ray cluster is used, as `ray.init` says it.
+
+    `address`: HOST:PORT of its head, ray://HOST:PORT of its client server, or `auto`: the one that runs on this
+    machine. With `start` one is started there where none runs; it is not ended.
     """
 
     address: str = "auto"

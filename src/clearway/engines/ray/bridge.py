@@ -33,14 +33,13 @@ class Bridge:
         self._files = files
         self.work = Work(cluster, files, say)
         self.watch = Watch(cluster, self.work, say)
-        self._tasks: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
         """Find what is there, and say it."""
         await self.work.find()
         nodes = await self.watch.look()
         self._say({"is": "here", "nodes": nodes, "gone": self._files.ends()})
-        self._tasks.append(asyncio.create_task(self.watch.run()))
+        self.work.spawn(self.watch.run())
 
     def hear(self, message: Message) -> None:
         """Do what the engine says."""
@@ -58,7 +57,7 @@ class Bridge:
 
     def close(self) -> None:
         """Stop; tasks go on."""
-        for task in (*self._tasks, *self.work.running):
+        for task in self.work.running:
             task.cancel()
 
 

@@ -121,7 +121,7 @@ class Host:
         task = self._tasks.pop(key, None)
         self._used_at = time.monotonic()
         if task is not None:
-            for folder in filter(None, (task.folder, task.own_ray)):
+            for folder in filter(None, (str(task.folder), task.own_ray)):
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def _obey(self, term: int) -> None:
@@ -149,7 +149,7 @@ class Host:
         if order["input"]:
             (task.folder / "input").write_text(order["input"])
         Path(env["CLEARWAY_CHECKPOINT_DIR"]).mkdir(parents=True, exist_ok=True)
-        task.own_ray = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # noqa: S108  the path of a socket has to be short
+        task.own_ray = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the path of a socket has to be short
         env["RAY_TMPDIR"] = task.own_ray
         order |= {"env": env, "stdout": str(task.folder / "stdout"), "stderr": str(task.folder / "stderr")}
         self._spawn(task, order)

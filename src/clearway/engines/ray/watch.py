@@ -85,7 +85,8 @@ class Watch:
         }  # fmt: skip
 
     def _of_the_dead(self) -> list[Message]:
-        now, found = time.monotonic(), list[Message]()
+        now = time.monotonic()
+        found: list[Message] = []
         for name, since in list(self._dead.items()):
             if now - since > GONE_S:
                 del self._dead[name], self._told[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +55,6 @@ class Work:
         """Tasks that were stopped before they were started: they never are."""
         self.nodes: dict[str, RayNode] = {}
         self.running: set[asyncio.Task[None]] = set()
-        self.refused = asyncio.Event()
-        """Set where Ray did not give something: others hold more than was known."""
 
     # --- finding ---------------------------------------------------------------------------------
 
@@ -72,7 +71,7 @@ class Work:
             else:
                 self.places.found(life.order, life.number, place)
         for life in self.lives.values():
-            self._spawn(self._follow(life))
+            self.spawn(self._follow(life))
 
     async def _meet(self, host: Any) -> None:  # noqa: ANN401  an actor
         try:
@@ -106,7 +105,7 @@ class Work:
         lives = [Life(order, self._number_of(order["node"])) for order in new.values()]
         self.lives |= {life.key: life for life in lives}
         if lives:
-            self._spawn(self._start(lives))
+            self.spawn(self._start(lives))
 
     def halt(self, message: Message) -> None:
         """Stop a task."""
@@ -116,7 +115,7 @@ class Work:
                 self._never[message["task"]] = None
             self._say({"is": "over", **(self._end_of(message["task"]) or {})})
         elif life.number not in {node.number for node in self.nodes.values()}:
-            self._spawn(self._finish(life, LOST))
+            self.spawn(self._finish(life, LOST))
         else:
             life.halted = True
             self._tell(life, message)
@@ -136,9 +135,7 @@ class Work:
         """Hold all places and have all hosts there before any task is told to start; where that fails, none is."""
         try:
             held = await asyncio.gather(*(self._hold(life) for life in lives))
-            if not all(held):
-                self.refused.set()
-            elif not any(life.halted for life in lives):
+            if all(held) and not any(life.halted for life in lives):
                 hosts = await asyncio.gather(*(self._hosts.take(self._node(life)) for life in lives))
                 for life, host in zip(lives, hosts, strict=True):
                     life.host = host
@@ -146,9 +143,9 @@ class Work:
             self._say({"is": "trouble", "text": f"Ray could not hold a place: {error}"})
         for life in lives:
             if life.host is None or life.halted:
-                self._spawn(self._finish(life, LOST))
+                self.spawn(self._finish(life, LOST))
             else:
-                self._spawn(self._follow(life, new=True))
+                self.spawn(self._follow(life, new=True))
 
     async def _hold(self, life: Life) -> bool:
         return await self.places.hold(life.order, self._node(life))
@@ -223,7 +220,8 @@ class Work:
     def _number_of(self, name: str) -> str:
         return self.nodes[name].number if name in self.nodes else ""
 
-    def _spawn(self, what: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, what: Coroutine[Any, Any, None]) -> None:
+        """Do something beside all else; what must not go wrong there ends the bridge, and another one begins."""
         task = asyncio.create_task(what)
         self.running.add(task)
         task.add_done_callback(self._done)
@@ -231,7 +229,9 @@ class Work:
     def _done(self, task: asyncio.Task[None]) -> None:
         self.running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
+            traceback.print_exception(error)
             self._say({"is": "broken", "text": f"{type(error).__name__}: {error}"})
+            os._exit(1)
 
 
 def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
