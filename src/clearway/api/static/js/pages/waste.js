@@ -6,6 +6,7 @@ import { fleet } from "../data.js";
 import { bones, choice, empty, faultText, figures, heading, jobLink, meter, panel, table, when } from "../parts.js";
 import { brief, local, number, percent, rough } from "../format.js";
 
+const SHOWN = 12;
 const SPANS = [["24", "24 h"], ["168", "7 d"], ["720", "30 d"]];
 
 export function open(root) {
@@ -25,7 +26,7 @@ export function open(root) {
   return () => kept.stop();
 
   function show([waste, nodes, overview]) {
-    put(body, numbers(waste, overview), h("div", { class: "grid" }, h("div", { class: "grid two" }, idle(waste, nodes), lacking(waste, overview)), budgets(waste), spent(waste)));
+    put(body, numbers(waste, overview), h("div", { class: "grid" }, h("div", { class: waste.idle.length > 0 ? "grid" : "grid two" }, idle(waste, nodes), lacking(waste, overview)), budgets(waste), spent(waste)));
   }
 }
 
@@ -55,12 +56,12 @@ function idle(waste, nodes) {
     { name: "Job", head: true, cell: (row) => jobLink(row.job, row.name) },
     { name: "Whose", wide: true, cell: (row) => h("span", { class: "name" }, [row.user, row.queue].filter(Boolean).join(" · ") || "–") },
     { name: "GPUs", right: true, cell: (row) => number(row.gpus) },
-    { name: "Idle since", when: true, cell: (row) => when(row.since, { relative: true }) },
+    { name: "Idle since", wide: true, when: true, cell: (row) => when(row.since, { relative: true }) },
     { name: "GPU-hours", right: true, cell: (row) => rough(row.idle_gpu_hours) },
     rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => rough(row.cost) },
-    { name: "Gives way", when: true, cell: (row) => (row.gives_way_at == null ? h("span", { class: "quiet" }, "never") : Date.parse(row.gives_way_at) > Date.now() ? when(row.gives_way_at, { relative: true }) : "when somebody waits") },
+    { name: "Gives way", wide: true, when: true, cell: (row) => (row.gives_way_at == null ? h("span", { class: "quiet" }, "never") : Date.parse(row.gives_way_at) > Date.now() ? when(row.gives_way_at, { relative: true }) : "when somebody waits") },
   ].filter(Boolean);
-  return panel("Held, but idle", { note: `${brief(rows.length)} jobs` }, h("div", { class: "scroll" }, table(columns, rows.slice(0, 30), { caption: "Jobs whose devices do nothing, the most wasteful first" })));
+  return panel("Held, but idle", { note: rows.length > SHOWN ? `the ${SHOWN} most wasteful of ${brief(rows.length)} jobs` : `${brief(rows.length)} ${rows.length === 1 ? "job" : "jobs"}` }, h("div", { class: "scroll" }, table(columns, rows.slice(0, SHOWN), { caption: "Jobs whose devices do nothing, the most wasteful first" })));
 }
 
 function lacking(waste, overview) {
