@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from clearway.control.snapshots import without_collecting
 from clearway.model import events as ev
-from clearway.observe.bars import KINDS, Bars, Owner
+from clearway.observe.bar_records import KINDS, READER, Owner
+from clearway.observe.bars import Bars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,11 +40,11 @@ class Chart:
     @contextmanager
     def bars(self, from_us: int) -> Iterator[Bars]:
         """Lend the bars from a moment on. From any thread but that of the HTTP loop."""
-        with self._one_at_a_time:
+        with self._one_at_a_time, without_collecting():
             last = self._journal.last()
             bars = self._begun(from_us, last)
-            for entry in self._journal.of_kinds(KINDS, self._high, last):
-                bars.apply(entry.record)
+            for record in self._journal.read_as(READER, KINDS, self._high, last):
+                bars.apply(record)
             self._high = last
             self._add_earlier(bars)
             yield bars

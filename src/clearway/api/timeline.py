@@ -13,7 +13,8 @@ from clearway.api.roles import guarded
 from clearway.model import values as v
 from clearway.model.errors import InputError
 from clearway.model.values import SECOND_US
-from clearway.observe.bars import OPEN, Owner, Texts
+from clearway.observe.bar_records import Owner
+from clearway.observe.bars import OPEN, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +72,7 @@ def timeline(
 
 def _tables(desk: Desk, bars: Bars, columns: dict[str, npt.NDArray[np.int64]]) -> dict[str, Any]:
     """Return columns of numbers, with the tables of texts that they point into."""
-    names, queues, nodes = Texts(), Texts(), Texts()
+    names, queues, nodes = Table[str](), Table[str](), Table[str]()
     jobs: list[JobId] = columns["job"].tolist()
     owners = [bars.owners.get(job, _UNKNOWN) for job in jobs]
     return {
@@ -79,7 +80,7 @@ def _tables(desk: Desk, bars: Bars, columns: dict[str, npt.NDArray[np.int64]]) -
             "names": names.all,
             "queues": queues.all,
             "nodes": nodes.all,
-            "devices": [[int(number) for number in text.split()] for text in bars.devices.all],
+            "devices": [list(numbers) for numbers in bars.devices.all],
             "ends": list(bars.ends.all),
             "causes": list(bars.causes.all),
         },

@@ -17,7 +17,8 @@ from clearway.model.asks import LookBudgets
 from clearway.model.reasons import Code
 from clearway.model.states import State
 from clearway.model.values import MICROS, MILLI, SECOND_US
-from clearway.observe.bars import OPEN, Bars, Owner
+from clearway.observe.bar_records import Owner
+from clearway.observe.bars import OPEN, Bars
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -124,7 +125,7 @@ class _Sum:
 
 def _held(desk: Desk, bars: Bars, from_us: int, to_us: int) -> list[dict[str, Any]]:
     columns, _ = bars.shown(from_us, to_us, MOST_BARS * 10)
-    many = np.array([len(text.split()) for text in bars.devices.all], np.int64)
+    many = np.array([len(numbers) for numbers in bars.devices.all], np.int64)
     until = np.where(columns["to_us"] == OPEN, to_us, np.minimum(columns["to_us"], to_us))
     lengths = np.maximum(until - np.maximum(columns["from_us"], from_us), 0)
     amounts = (columns["share"] * many[columns["devices"]] if len(many) else columns["share"]) * (lengths // 1000)

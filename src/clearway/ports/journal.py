@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from msgspec.json import Decoder
+
     from clearway.model.events import Record
     from clearway.model.ids import ClassId, JobId
+
+T = TypeVar("T")
 
 
 class Entry(NamedTuple):
@@ -53,6 +57,13 @@ class Journal(Protocol):
 
     def of_kinds(self, kinds: Collection[str], after: int, up_to: int) -> Iterator[Entry]:
         """Yield the records of these types' names with a number above `after` and at most `up_to`, in order."""
+        ...
+
+    def read_as(self, reader: Decoder[T], kinds: Collection[str], after: int, up_to: int) -> Iterator[T]:
+        """Yield the records of these types' names as a decoder reads their JSON: with the fields that it wants alone.
+
+        In order, those with a number above `after` and at most `up_to`.
+        """
         ...
 
     def before(self, at_us: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast, get_args
 
 import msgspec
 
@@ -12,8 +12,11 @@ from clearway.model.events import ClassWaits, Planned, Record
 from clearway.model.flow_events import FlowRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clearway.model.ids import ClassId, JobId
 
+T = TypeVar("T")
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 LAPSED = frozenset({Planned.__name__, *(kind.__name__ for kind in get_args(FlowRecord))})
@@ -65,6 +68,19 @@ def decode(body: bytes, where: str) -> Record:
         raise _unreadable(where, error) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         return _decode_escaped(body, where, error)
+
+
+def decode_parts(bodies: Sequence[bytes], reader: msgspec.json.Decoder[T], where: str) -> list[T]:
+    """Return records of `encode` as a decoder of some of their fields reads them. StoreError naming `where`."""
+    try:
+        return reader.decode_lines(b"\n".join(bodies))
+    except msgspec.ValidationError as error:
+        raise _unreadable(where, error) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            return [msgspec.convert(json.loads(body), reader.type) for body in bodies]
+        except (ValueError, msgspec.ValidationError):
+            raise _unreadable(where, error) from error
 
 
 def _decode_escaped(body: bytes, where: str, first: Exception) -> Record:

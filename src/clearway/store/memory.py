@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from clearway.model.errors import ConflictError, StoreError
 from clearway.model.events import Ended, Joined, Refused, Requeued, Started, Submitted
 from clearway.ports.journal import Entry, Mark
-from clearway.store.codec import LAPSED, class_of, job_of
+from clearway.store.codec import LAPSED, class_of, decode_parts, encode, job_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from msgspec.json import Decoder
+
     from clearway.model.events import Record
     from clearway.model.ids import ClassId, JobId
+
+T = TypeVar("T")
 
 
 class MemoryJournal:
@@ -71,6 +75,11 @@ class MemoryJournal:
                 return
             if type(entry.record).__name__ in kinds:
                 yield entry
+
+    def read_as(self, reader: Decoder[T], kinds: Collection[str], after: int, up_to: int) -> Iterator[T]:
+        """Yield the records of these types' names as a decoder reads their JSON, in order."""
+        for entry in self.of_kinds(kinds, after, up_to):
+            yield from decode_parts([encode(entry.record)], reader, "a record")
 
     def before(self, at_us: int) -> int:
         """Return the number of the last record of an earlier moment, 0 if there is none."""

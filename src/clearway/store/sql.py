@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import delete, func, insert, inspect, select
 from sqlalchemy.exc import DBAPIError
@@ -13,19 +13,23 @@ from clearway.model.errors import ConflictError, NotFoundError, StoreError
 from clearway.model.ids import JobId
 from clearway.ports.journal import Entry, Mark
 from clearway.store import schema
-from clearway.store.codec import decode, row_of
+from clearway.store.codec import decode, decode_parts, row_of
 from clearway.store.thinning import thin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from msgspec.json import Decoder
     from sqlalchemy import Connection, Engine, Select
 
     from clearway.model.events import Record
     from clearway.model.ids import ClassId
 
+T = TypeVar("T")
 ROWS_AT_ONCE = 50
 """How many records a reader holds: one may be some megabytes large."""
+PARTS_AT_ONCE = 100
+"""The same for who reads parts of them, and is done with them at once."""
 PART_BYTES = 1 << 20
 """Size of the parts of a snapshot: written in some milliseconds each, which is how long an append may wait for one."""
 FLOOR = "floor"
@@ -105,6 +109,19 @@ class SqlJournal:
         columns = schema.journal.c
         within = (columns.number > after) & (columns.number <= up_to) & columns.kind.in_(sorted(kinds))
         return self._stream(select(schema.journal).where(within))
+
+    def read_as(self, reader: Decoder[T], kinds: Collection[str], after: int, up_to: int) -> Iterator[T]:
+        """Yield the records of these types' names as a decoder reads their JSON, in order."""
+        columns = schema.journal.c
+        within = (columns.number > after) & (columns.number <= up_to) & columns.kind.in_(sorted(kinds))
+        query = select(columns.body).where(within).order_by(columns.number)
+        with (
+            self._told("read"),
+            self._engine.connect() as connection,
+            closing(connection.execution_options(yield_per=PARTS_AT_ONCE).execute(query)) as found,
+        ):
+            for rows in found.partitions():
+                yield from decode_parts([row[0] for row in rows], reader, f"a record of the journal {self.place}")
 
     def before(self, at_us: int) -> int:
         """Return the number of the last record of an earlier moment, 0 if there is none.

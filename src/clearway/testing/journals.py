@@ -17,6 +17,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, ClassVar, cast
 
+import msgspec
 import pytest
 
 from clearway.model import events as ev
@@ -46,6 +47,12 @@ MANY = 5000
 def numbered(count: int, first: int = 1) -> list[ev.Record]:
     """Return `count` records that tell themselves apart by their job's number."""
     return [ev.Joined(at_us=n, job=JobId(n), cls=ClassId(1)) for n in range(first, first + count)]
+
+
+class _Named(msgspec.Struct, tag="Submitted"):
+    at_us: int
+    job: int
+    spec: dict[str, object]
 
 
 class JournalSuite:
@@ -118,6 +125,14 @@ class JournalSuite:
         assert [e.number for e in journal.of_kinds({"ControllerStarted"}, 4, 7)] == [7]
         assert [e.number for e in journal.of_kinds({"ControllerStarted"}, 0, 6)] == [4]
         assert list(journal.of_kinds(set(), 0, 7)) == []
+
+    def test_parts_of_some_kinds_within_some_numbers(self, journal: Journal) -> None:
+        """A decoder reads the fields that it wants, also beside text that is no UTF-8."""
+        journal.append([*numbered(3), ev.Submitted(4, JobId(1), JobSpec("\udcff")), *numbered(2, first=5)])
+        journal.append([ev.Submitted(at, JobId(at), JobSpec(f"j{at}")) for at in range(7, 250)])
+        reader = msgspec.json.Decoder(_Named)
+        found = [(one.at_us, one.job, one.spec["name"]) for one in journal.read_as(reader, {"Submitted"}, 3, 248)]
+        assert found == [(4, 1, "\udcff"), *((at, at, f"j{at}") for at in range(7, 249))]
 
     def test_the_last_before_a_moment(self, journal: Journal) -> None:
         """A moment is found among the records, also between two of them and outside of all."""

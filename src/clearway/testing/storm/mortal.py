@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from clearway.model.errors import EngineError
 
@@ -10,11 +10,15 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from msgspec.json import Decoder
+
     from clearway.model.actions import Action
     from clearway.model.events import Record, TaskRef
     from clearway.model.ids import ClassId, JobId
     from clearway.ports.engine import Engine, Inventory, Measured, Report
     from clearway.ports.journal import Entry, Journal, Mark
+
+T = TypeVar("T")
 
 
 class Killed(BaseException):
@@ -85,6 +89,10 @@ class MortalJournal:
     def of_kinds(self, kinds: Collection[str], after: int, up_to: int) -> Iterator[Entry]:
         """Yield some kinds."""
         return self._journal.of_kinds(kinds, after, up_to)
+
+    def read_as(self, reader: Decoder[T], kinds: Collection[str], after: int, up_to: int) -> Iterator[T]:
+        """Yield parts of some kinds."""
+        return self._journal.read_as(reader, kinds, after, up_to)
 
     def before(self, at_us: int) -> int:
         """Return the last number of an earlier moment."""
