@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.engines.places import Place
+from tests.engines.slurm_cluster import Cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,3 +18,13 @@ def place(tmp_path: Path) -> Iterator[Place]:
     found.open()
     yield found
     found.clear()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("slurm"))
+    try:
+        found.begin()
+        yield found
+    finally:
+        found.end()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
 import stat
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+import psutil
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 PATIENCE_S = 60.0
@@ -101,6 +100,22 @@ class Cluster:
 
     def start_node(self, name: str) -> None:
         self.slurmd[name] = self._start("slurmd", "-D", "-N", name)
+
+    def lose_node(self, name: str) -> None:
+        """Kill all that runs on a node, and its daemon: the cluster finds out by itself, or is told."""
+        mark = f"SLURMD_NODENAME={name}".encode()
+        self.slurmd[name].kill()
+        self.slurmd[name].wait()
+        for process in psutil.process_iter():
+            with contextlib.suppress(psutil.Error, OSError):
+                ours = str(self.folder).encode() in (found := Path(f"/proc/{process.pid}/environ").read_bytes())
+                if ours and (mark in found.split(b"\0") or process.name() == f"slurmstepd-{name}"):
+                    process.kill()
+        self.tell("scontrol", "update", f"nodename={name}", "state=down", "reason=killed")
+
+    def bring_back(self, name: str) -> None:
+        self.start_node(name)
+        self.tell("scontrol", "update", f"nodename={name}", "state=resume")
 
     def _start(self, *command: str) -> subprocess.Popen[bytes]:
         with (self.folder / f"{command[0]}.out").open("ab") as out:

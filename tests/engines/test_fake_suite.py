@@ -49,6 +49,18 @@ class TestFakeEngine(EngineSuite):
     def starts(self, task: TaskRef) -> int:
         return sum(order.task == task for order in self.room.launched)
 
+    def lose_node(self) -> None:
+        self.room.lose_node(self.node)
+
+    def bring_back(self) -> None:
+        self.room.bring_back(self.node)
+
+    def change_node(self) -> None:
+        self.room.add_node(NodeSpec(self.node, gpus=1))
+
+    def change_back(self) -> None:
+        self.room.add_node(NodeSpec(self.node))
+
     def settle(self, talk: Talk, seconds: float = 0.3) -> None:
         until = self.room.clock.now_us() + round(seconds * SECOND_US)
         while self.room.clock.now_us() < until:

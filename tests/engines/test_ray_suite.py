@@ -46,6 +46,11 @@ def link(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.slow
 class TestRayEngine(EngineSuite):
+    cannot = {  # noqa: RUF012  read, never changed
+        "lose_node": "the cluster of these tests is one node, which is its head: it goes with all that Ray knows",
+        "change_node": "a node of Ray is what it was started with for as long as it is there",
+    }
+
     @pytest.fixture(autouse=True)
     def _place(self, tmp_path: Path, cluster: Cluster, link: Link) -> None:
         self.scratch = tmp_path / "scratch"

@@ -10,23 +10,12 @@ from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
 from clearway.engines.slurm.engine import SlurmEngine
 from clearway.testing.engines import EngineSuite
-from tests.engines.slurm_cluster import Cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from clearway.model.events import TaskRef
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("slurm"))
-    try:
-        found.begin()
-        yield found
-    finally:
-        found.end()
+    from tests.engines.slurm_cluster import Cluster
 
 
 @pytest.mark.slow
@@ -34,6 +23,7 @@ class TestSlurmEngine(EngineSuite):
     @pytest.fixture(autouse=True)
     def _place(self, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
+        self.cluster = cluster
         self.scratch = tmp_path / "scratch"
         self.scratch.mkdir()
         self.home = tmp_path / "home"
@@ -41,6 +31,18 @@ class TestSlurmEngine(EngineSuite):
     def attach(self) -> SlurmEngine:
         order = partial(launch_order, home=self.home, workdir=self.scratch, devices=())
         return SlurmEngine(self.home, order, Slurm("one"))
+
+    def lose_node(self) -> None:
+        self.cluster.lose_node(self.node)
+
+    def bring_back(self) -> None:
+        self.cluster.bring_back(self.node)
+
+    def change_node(self) -> None:
+        self.cluster.tell("scontrol", "update", f"nodename={self.node}", "state=drain", "reason=test")
+
+    def change_back(self) -> None:
+        self.cluster.tell("scontrol", "update", f"nodename={self.node}", "state=resume")
 
     def log(self, task: TaskRef, stream: str) -> bytes:
         return log_path(self.home, task, stream).read_bytes()

@@ -124,7 +124,9 @@ def _slurm_engine(around: Around) -> Engine:
     from clearway.engines.local.handed import result_of
     from clearway.engines.slurm.engine import SlurmEngine
 
-    return SlurmEngine(around.home, order_of(around), around.settings.slurm, partial(result_of, around.home))
+    return SlurmEngine(
+        around.home, order_of(around), around.settings.slurm, partial(result_of, around.home), around.lead
+    )
 
 
 MAKERS: dict[str, Callable[[Around], Engine]] = {"local": _local_engine, "ray": _ray_engine, "slurm": _slurm_engine}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
 from clearway.model import values as v
+from clearway.model.errors import InputError
 from clearway.model.words import Word, read_words
 
 ENGINES = ("local", "ray", "slurm")
 """What the setting `engine` may say; `compose.engines` knows how each is made."""
+
+MOST_JOBS = 2**31 - 1
 
 
 class Ray(msgspec.Struct, frozen=True):
@@ -24,13 +29,23 @@ class Ray(msgspec.Struct, frozen=True):
 class Slurm(msgspec.Struct, frozen=True):
     """What of a Slurm cluster is used. Empty is what Slurm takes by itself.
 
-    `pending_us`: a task that Slurm does not start within so many microseconds is taken back and placed anew.
+    `pending_us`: a task that Slurm does not start within so many microseconds is taken back and placed anew. `within`:
+    the number of a job of Slurm whose steps all tasks are, "" where each is a job of its own.
     """
 
     partition: str = ""
     account: str = ""
     qos: str = ""
     pending_us: int = 60_000_000
+    within: str = ""
+
+
+def _within(field: str, value: object) -> str:
+    if value == "own":
+        if not (found := os.environ.get("SLURM_JOB_ID", "")):
+            raise InputError(field, value, "own only inside a job of Slurm (SLURM_JOB_ID is not set)")
+        return found
+    return str(v.count(field, value, 1, MOST_JOBS))
 
 
 RAY_WORDS = {"address": Word(v.name, "text", "HOST:PORT of its head, ray://HOST:PORT, `auto` or `start` [auto]")}
@@ -40,6 +55,7 @@ SLURM_WORDS = {
     "account": Word(v.name, "text", "whom Slurm charges [its default]"),
     "qos": Word(v.name, "text", "quality of service [its default]"),
     "pending": Word(v.duration, "text", "a task that Slurm does not start within this time is placed anew [60s]"),
+    "within": Word(_within, "number", "tasks are steps inside this job; `own`: the one that the controller runs in"),
 }
 
 

@@ -5,6 +5,8 @@
 
 What an engine of real processes runs are shell commands, given here. An engine that only pretends overrides
 `exits`, `runs_on`, .., `starts` and sets `real` to False: behaviours that need processes to look at are skipped.
+What an engine cannot have at all is said in `cannot`, with the reason, by the name of the method that would do it
+(`lose_node`, `change_node`); one that says nothing has to give the method.
 """
 # ruff: noqa: D102, PLR2004, S101  # a test's name says what holds, its numbers stand in the expectation, pytest reads asserts
 
@@ -12,170 +14,26 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
-from clearway.model.actions import Halt, Launch, Pause
+from clearway.model.actions import Launch, Pause
 from clearway.model.events import Grant, TaskRef
 from clearway.model.ids import JobId, NodeId
-from clearway.model.job import JobSpec
-from clearway.ports.engine import Engine, Inventory, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.engine import NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.testing.engine_place import PATIENCE_S, SECOND_US, EnginePlace, Talk, how
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-SECOND_US = 1_000_000
-PATIENCE_S = 30.0
-"""So long a behaviour may take before it counts as not shown."""
+__all__ = ["PATIENCE_S", "SECOND_US", "EngineSuite", "Talk", "how"]
 
 
-def how(end: TaskIsGone) -> TaskIsGone:
-    """Return how a task ended, without what it used: no two runs use the same."""
-    return replace(end, used=None)
-
-
-class Talk:
-    """An engine and everything it has said so far."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.inventory: Inventory = engine.open()
-        self.heard: list[Report] = []
-
-    def tell(self, *actions: Launch | Halt | Pause) -> None:
-        """Have the engine carry out actions."""
-        self.engine.carry_out(actions)
-
-    def listen(self, seconds: float) -> None:
-        """Hear what comes in so much of real time (of an engine that pretends: of its own)."""
-        until = time.monotonic() + seconds
-        while True:
-            self.engine.wait(min(0.05, seconds))
-            self.heard += self.engine.reports()
-            if time.monotonic() >= until:
-                return
-
-    def up(self, task: TaskRef) -> None:
-        """Wait until a task is reported as running."""
-        self.until(lambda: TaskIsUp(task) in self.heard, f"{task} was not reported as running")
-
-    def gone(self, task: TaskRef, times: int = 1) -> TaskIsGone:
-        """Wait until the end of a task was reported so often, and return the latest report."""
-        self.until(lambda: len(self.ends(task)) >= times, f"the end of {task} was not reported {times} times")
-        return self.ends(task)[-1]
-
-    def ends(self, task: TaskRef) -> list[TaskIsGone]:
-        """Return all reports of a task's end that were heard."""
-        return [report for report in self.heard if isinstance(report, TaskIsGone) and report.task == task]
-
-    def until(self, holds: Callable[[], bool], otherwise: str) -> None:
-        """Listen until something is so."""
-        until = time.monotonic() + PATIENCE_S
-        while not holds():
-            if time.monotonic() > until:
-                pytest.fail(f"{otherwise}; heard: {self.heard}")
-            self.engine.wait(0.5)
-            self.heard += self.engine.reports()
-
-
-class EngineSuite:
-    """Behaviours of an engine. `scratch` is a folder that its tasks can write to."""
-
-    node = "n1"
-    real = True
-    scratch: Path
-
-    # --- what a subclass gives -------------------------------------------------------------------
-
-    def attach(self) -> Engine:
-        """Return a new engine for the same machines: at first they are empty, later they are as they were left."""
-        raise NotImplementedError
-
-    def log(self, task: TaskRef, stream: str) -> bytes:
-        """Return what a task wrote to `stream`: stdout or stderr."""
-        raise NotImplementedError
-
-    def exits(self, code: int) -> JobSpec:
-        """Return a job that ends at once with this code."""
-        return self.shell(f"exit {code}")
-
-    def runs_on(self) -> JobSpec:
-        """Return a job that runs until it is told to stop, and then stops at once."""
-        return self.shell("exec sleep 600")
-
-    def stubborn(self) -> JobSpec:
-        """Return a job that only SIGKILL ends."""
-        return self.shell("trap '' TERM INT; echo ready; while :; do sleep 0.1; done")
-
-    def cannot_start(self) -> JobSpec:
-        """Return a job whose command `no-such-command` does not exist."""
-        return JobSpec("broken", run=("no-such-command", "--flag"))
-
-    def lasts(self, seconds: float) -> JobSpec:
-        """Return a job that ends with 0 after so much of its own time."""
-        return self.shell(f"sleep {seconds}")
-
-    def starts(self, task: TaskRef) -> int:
-        """Return how many processes were started for a task."""
-        mark = self.scratch / f"{task.job}.{task.attempt}.{task.role}.{task.index}"
-        return len(mark.read_text().splitlines()) if mark.exists() else 0
-
-    def shell(self, line: str, **env: str) -> JobSpec:
-        """Return a job that runs a shell line, after it has left a mark that it was started."""
-        mark = shlex.quote(str(self.scratch)) + "/$CLEARWAY_JOB.$CLEARWAY_ATTEMPT.0.$CLEARWAY_INDEX"
-        run = (f"echo started >> {mark}; {line}",)
-        return JobSpec("job", run=run, shell=True, env=tuple(sorted(env.items())))  # noqa: S604  a word of the job
-
-    def python(self, code: str) -> JobSpec:
-        """Return a job that runs Python code."""
-        return JobSpec("job", run=(sys.executable, "-c", code))
-
-    def settle(self, talk: Talk, seconds: float = 0.3) -> None:
-        """Let some time pass in which nothing is expected."""
-        talk.listen(seconds)
-
-    # --- helpers ---------------------------------------------------------------------------------
-
-    @pytest.fixture
-    def talk(self) -> Iterator[Talk]:
-        """Give an engine that is open, and leave nothing running behind."""
-        self.talks: list[Talk] = []
-        self.used: set[TaskRef] = set()
-        yield self.again()
-        last = self.talks[-1]
-        for task in self.used:
-            last.tell(Halt(task, self.node, "SIGKILL", 0))
-        for task in self.used:
-            last.gone(task)
-        last.engine.acknowledge(list(self.used))
-        last.engine.close()
-
-    def again(self) -> Talk:
-        """Return a talk with a new instance, as after a restart of the controller."""
-        if self.talks:
-            self.talks[-1].engine.close()
-        self.talks.append(Talk(self.attach()))
-        return self.talks[-1]
-
-    def launch(self, spec: JobSpec, job: int = 1, attempt: int = 1, devices: tuple[int, ...] = ()) -> Launch:
-        """Return the order to start the only task of an attempt."""
-        task = TaskRef(JobId(job), attempt, 0, 0)
-        self.used.add(task)
-        return Launch(task, spec, Grant(0, 0, NodeId(0), devices), self.node, 0, 1)
-
-    def halt(self, task: TaskRef, grace_s: float = 10.0, signal: str = "SIGTERM") -> Halt:
-        """Return the order to stop a task."""
-        return Halt(task, self.node, signal, round(grace_s * SECOND_US))
-
-    def _only_real(self) -> None:
-        if not self.real:
-            pytest.skip("this engine only pretends: there is no process to look at")
+class EngineSuite(EnginePlace):
+    """Behaviours of an engine."""
 
     # --- starting and ending ---------------------------------------------------------------------
 
@@ -367,6 +225,87 @@ class EngineSuite:
         new.engine.acknowledge([order.task])
         new.engine.acknowledge([order.task])
         assert self.again().inventory == talk.inventory
+
+    def test_a_new_instance_starts_nothing_twice_that_was_just_told(self, talk: Talk) -> None:
+        """The old one goes before it has heard anything; the new one is told the same."""
+        order = self.launch(self.runs_on())
+        talk.tell(order)
+        new = self.again()
+        new.tell(order)
+        new.until(
+            lambda: TaskIsUp(order.task) in new.heard or order.task in new.inventory.nodes[0].running, "it does not run"
+        )
+        new.until(lambda: self.starts(order.task) > 0, "it left no mark that it was started")
+        new.tell(self.halt(order.task))
+        new.gone(order.task)
+        assert self.starts(order.task) == 1
+
+    # --- reports that come late or twice ---------------------------------------------------------
+
+    def test_no_report_of_running_follows_the_end(self, talk: Talk) -> None:
+        order = self.launch(self.exits(0))
+        talk.tell(order)
+        talk.gone(order.task)
+        before = len(talk.heard)
+        talk.tell(order, order)
+        talk.engine.look()
+        talk.gone(order.task, times=2)
+        talk.until(lambda: self._said(talk, before) is not None, "no node was reported")
+        said = self._said(talk, before)
+        assert said is not None
+        assert order.task not in said.running
+        assert TaskIsUp(order.task) not in talk.heard[before:]
+
+    def test_each_halt_after_the_end_is_answered_alike(self, talk: Talk) -> None:
+        order = self.launch(self.exits(3))
+        talk.tell(order)
+        talk.gone(order.task)
+        talk.tell(self.halt(order.task), self.halt(order.task))
+        talk.gone(order.task, times=3)
+        assert set(map(how, talk.ends(order.task))) == {TaskIsGone(order.task, 3)}
+
+    # --- nodes that go, come and change ----------------------------------------------------------
+
+    def test_a_lost_node_is_told_and_its_tasks_are_gone_when_it_is_back(self, talk: Talk) -> None:
+        self._needs("lose_node")
+        order = self.launch(self.runs_on())
+        talk.tell(order)
+        talk.up(order.task)
+        talk.until(lambda: self.starts(order.task) > 0, "it left no mark that it was started")
+        self.lose_node()
+        talk.until(lambda: any(isinstance(one, NodeIsQuiet) for one in talk.heard), "its silence was not told")
+        assert talk.ends(order.task) == [], "nobody can know yet whether it goes on"
+        silent = len(talk.heard)
+        talk.engine.look()
+        self.settle(talk, 1)
+        assert self._said(talk, silent) is None, "it is silent, and was reported as up"
+        self.bring_back()
+        talk.until(lambda: self._said(talk, silent) is not None, "it is back, and was not reported")
+        talk.tell(self.halt(order.task))
+        assert talk.gone(order.task).exit_code is None, "nobody saw it end"
+        assert self.starts(order.task) == 1
+        again = self.launch(self.exits(5), attempt=2)
+        talk.tell(again)
+        assert talk.gone(again.task).exit_code == 5
+
+    def test_a_change_of_a_node_is_told(self, talk: Talk) -> None:
+        self._needs("change_node")
+        first = talk.inventory.nodes[0]
+
+        def differs(since: int) -> bool:
+            said = self._said(talk, since)
+            return said is not None and (said.spec, said.unhealthy) != (first.spec, first.unhealthy)
+
+        self.change_node()
+        talk.until(lambda: differs(0), "the change was not told")
+        changed = len(talk.heard)
+        self.change_back()
+        talk.until(lambda: self._said(talk, changed) is not None and not differs(changed), "the way back was not told")
+
+    def _said(self, talk: Talk, since: int) -> NodeIsUp | None:
+        """Return what the node said of itself last, since so many reports."""
+        said = [one for one in talk.heard[since:] if isinstance(one, NodeIsUp) and one.spec.name == self.node]
+        return said[-1] if said else None
 
     # --- waiting ---------------------------------------------------------------------------------
 

@@ -11,11 +11,18 @@ from clearway.model.errors import EngineError
 from clearway.model.fleet import NodeSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 TIMEOUT_S = 60.0
+PENDING = "PENDING"
+ENDED = (
+    "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "OUT_OF_MEMORY", "DEADLINE",
+)  # fmt: skip
+"""States of a job that is over."""
 MEBI, MILLI = 2**20, 1000
 DOWN = ("DOWN", "FAIL", "POWERED_DOWN", "POWERING_DOWN", "NOT_RESPONDING", "UNKNOWN", "REBOOT")
+TAINT = "slurm/closed"
+"""On nodes that take no jobs of Slurm: drained ones, and those that are kept for others."""
 CLOSED = ("DRAIN", "RESERVED", "MAINT", "PLANNED")
 _KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "SLURM_CONF")
 
@@ -30,26 +37,34 @@ class Node(NamedTuple):
     used_cpus: int
     used_memory: int
     up: bool
-    open: bool
-    """Whether it takes jobs."""
     types: tuple[str, ...] = ()
     """The type of each device by number, where each has one of its own."""
 
 
 class Job(NamedTuple):
-    """A batch job of this engine: number, state, and why it waits."""
+    """A batch job or a step of this engine: number, state, and what Slurm holds for it where."""
 
     number: str
     state: str
-    reason: str
+    cpus: int = 0
+    node: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether Slurm holds anything for it."""
+        return self.state not in ENDED and self.state != PENDING
+
+
+def environment() -> dict[str, str]:
+    """Return what Slurm's commands, and by them the tasks, find of this process's environment."""
+    return {name: os.environ[name] for name in _KEPT if name in os.environ}
 
 
 def slurm(*command: str, given: str = "") -> str:
     """Run a command of Slurm and return what it prints. Raises EngineError with what it says where it fails."""
-    environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     try:
         done = subprocess.run(
-            command, input=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment
+            command, input=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, env=environment()
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"the command {command[0]} of Slurm does not work: {error}") from error
@@ -60,12 +75,13 @@ def slurm(*command: str, given: str = "") -> str:
 
 
 def jobs_of(prefix: str) -> dict[str, Job]:
-    """Return this engine's jobs that Slurm still knows as waiting or running, by what their names end with."""
-    found = {}
-    for line in slurm("squeue", "--noheader", "--me", "--format=%i|%T|%j|%r").splitlines():
-        number, state, name, reason = line.split("|", 3)
-        if name.startswith(prefix):
-            found[name.removeprefix(prefix)] = Job(number, state, reason)
+    """Return this engine's jobs that Slurm still knows, by what their names end with; of several the one not over."""
+    found: dict[str, Job] = {}
+    for line in slurm("squeue", "--noheader", "--me", "--states=all", "--format=%i|%T|%C|%N|%j").splitlines():
+        number, state, cpus, node, name = line.split("|", 4)
+        key = name.removeprefix(prefix)
+        if key != name and (key not in found or found[key].state in ENDED):
+            found[key] = Job(number, state, int(cpus), node)
     return found
 
 
@@ -85,15 +101,16 @@ def read_node(line: str) -> Node:
     singles = tuple(kind for kind, count in kinds if count == 1 and kind)
     own = singles if len(set(singles)) == gpus else ()
     models = {kind for kind, _ in kinds}
+    state = said["State"].replace("*", "+NOT_RESPONDING")
+    is_open = not _any(CLOSED, state)
     spec = NodeSpec(
         said["NodeName"], cpus=int(said["CPUTot"]) * MILLI, memory=int(said["RealMemory"]) * MEBI, gpus=gpus,
-        gpu_model=models.pop() if len(models) == 1 and not own else "",
+        gpu_model=models.pop() if len(models) == 1 and not own else "", taints=() if is_open else (TAINT,),
         labels=tuple((f"slurm/{name}", "true") for name in _features(said.get("ActiveFeatures", ""))),
     )  # fmt: skip
-    state = said["State"].replace("*", "+NOT_RESPONDING")
     return Node(
-        spec, said.get("NodeAddr", spec.name), _indices(said.get("GresUsed", "")), int(said["CPUAlloc"]) * MILLI,
-        int(said["AllocMem"]) * MEBI, not _any(DOWN, state), not _any(CLOSED, state), own,
+        spec, said.get("NodeAddr", spec.name), indices(said.get("GresUsed", "")), int(said["CPUAlloc"]) * MILLI,
+        int(said["AllocMem"]) * MEBI, not _any(DOWN, state), own,
     )  # fmt: skip
 
 
@@ -112,7 +129,7 @@ def _gres(text: str) -> list[tuple[str, int]]:
     return [(part[1] if len(part) > 2 else "", int(part[-1]) if len(part) > 1 else 1) for part in parts]  # noqa: PLR2004
 
 
-def _indices(text: str) -> frozenset[int]:
+def indices(text: str) -> frozenset[int]:
     """Read the device numbers of `gpu:a100:3(IDX:0-1,3)`."""
     found: set[int] = set()
     for ranges in re.findall(r"gpu[^(,]*\(IDX:([^)]*)\)", text):
@@ -130,13 +147,3 @@ def gres_words(node: Node, devices: Sequence[int]) -> tuple[str, ...]:
     if node.types:
         return ("--gres=" + ",".join(f"gpu:{node.types[device]}:1" for device in devices),)
     return (f"--gres=gpu:{len(devices)}",)
-
-
-def submit(name: str, node: str, words: Sequence[str], script: str, options: Mapping[str, str]) -> str:
-    """Submit a batch job of one task on one node, and return its number."""
-    chosen = [f"--{key}={value}" for key, value in options.items() if value]
-    return slurm(
-        "sbatch", "--parsable", f"--job-name={name}", f"--comment={name}", f"--nodelist={node}", "--nodes=1",
-        "--ntasks=1", "--no-requeue", "--output=/dev/null", "--input=/dev/null", "--export=ALL", *chosen, *words,
-        given=script,
-    ).strip().partition(";")[0]  # fmt: skip

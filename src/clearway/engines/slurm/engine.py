@@ -9,17 +9,20 @@ from __future__ import annotations
 import hashlib
 import os
 import select
-import shlex
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec.structs import replace
 
 from clearway.engines.slurm import step
-from clearway.engines.slurm.commands import MEBI, MILLI, gres_words, jobs_of, nodes_of, slurm, submit
+from clearway.engines.slurm.commands import ENDED, MEBI, MILLI, PENDING, gres_words
 from clearway.engines.slurm.files import Files, key_of, task_of
+from clearway.engines.slurm.jobs import Jobs
+from clearway.engines.slurm.within import Within
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, Measured, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
@@ -40,9 +43,10 @@ ASK_S = 2.0
 """So often Slurm is asked how jobs and nodes are."""
 
 UNSEEN_S = 3.0
-"""A job of which Slurm knows nothing for so long, and whose step wrote no end, is lost: files may come late."""
+"""A job that Slurm does not have (any more), and whose step wrote no end, is lost after so long .."""
 
-ENDED = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "OUT_OF_MEMORY")
+LATE_S = 120.0
+""".. and after so long where Slurm says that it came to its end: files of other nodes may be seen late."""
 
 
 class SlurmEngine:
@@ -50,18 +54,22 @@ class SlurmEngine:
 
     `home` is a folder that all nodes see under this name. `order_of` returns what a task is to run, `result_of` what it
     gave back. `words` say what of the cluster is used. A job that Slurm does not start in time is taken back: somebody
-    else holds what it needs.
+    else holds what it needs. `lead`: a journal, and its term: nothing is done once a later term leads.
     """
 
     def __init__(
         self, home: Path, order_of: Callable[[Launch], dict[str, Any]], words: Slurm,
-        result_of: Callable[[TaskRef], str] = lambda _task: "",
+        result_of: Callable[[TaskRef], str] = lambda _task: "", lead: tuple[str, int] = ("", 0),
     ) -> None:  # fmt: skip
         self._files = Files(home.absolute() / "slurm")
-        self._prefix = f"clearway-{hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:8]}-"
+        prefix = f"clearway-{hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:8]}-"
+        self._slurm: Jobs | Within = Within(words.within, prefix) if words.within else Jobs(words, prefix)
         self._order_of, self._result_of = order_of, result_of
-        self._words = words
+        self._words, self._lead = words, lead
         self._nodes: dict[str, Node] = {}
+        self._mine: dict[str, dict[str, Any]] = {}
+        """What each task was given for which Slurm may hold something, also shortly after its end."""
+        self._others: dict[str, Others] = {}
         self._told: dict[str, NodeIsUp] = {}
         self._quiet_since: dict[str, float] = {}
         self._reports: deque[Report] = deque()
@@ -94,14 +102,14 @@ class SlurmEngine:
     def open(self) -> Inventory:
         """Read nodes from Slurm and tasks from the folder. Raises EngineError where Slurm does not answer."""
         self._files.make()
-        self._nodes = {node.spec.name: node for node in nodes_of(self._words.partition)}
-        if not self._nodes:
-            raise EngineError(f"Slurm has no node in the partition {self._words.partition!r}")
+        self._files.take_over(*self._lead)
+        self._mine = {key: self._files.read("orders", key) for key in self._files.keys("orders")}
+        self._count(self._slurm.known())
         self._ends = self._files.keys("ends")
         self._ups = self._files.keys("ups") | self._ends
         gone = tuple(self._gone(key) for key in sorted(self._ends, key=task_of_key))
         self._todo += sorted(self._live(), key=task_of_key)
-        ups = tuple(self._up(node) for node in self._nodes.values())
+        ups = tuple(self._up(node) for node in self._nodes.values() if node.up)
         self._told = {up.spec.name: up for up in ups}
         self._thread.start()
         return Inventory(ups, gone)
@@ -160,6 +168,7 @@ class SlurmEngine:
         self._work.set()
         if self._thread.is_alive():
             self._thread.join()
+        self._slurm.close()
         os.close(self._wake_in)
         os.close(self._wake_out)
 
@@ -190,9 +199,10 @@ class SlurmEngine:
         order["env"]["MASTER_ADDR"] = first.address
         more = {
             "node": launch.node, "devices": list(launch.grant.devices), "cpus": -(-demand.cpus // MILLI),
-            "memory": -(-demand.memory // MEBI),
+            "memory": -(-demand.memory // MEBI), "milli": demand.cpus, "limit_us": launch.spec.time_limit_us,
         }  # fmt: skip
-        self._files.write("orders", key, {**order, **more})
+        self._mine[key] = {**order, **more}
+        self._files.write("orders", key, self._mine[key])
         self._todo.append(key)
 
     def _refusal(self, launch: Launch) -> str:
@@ -239,13 +249,14 @@ class SlurmEngine:
 
     def _up(self, node: Node) -> NodeIsUp:
         """Return a node without what others hold of it, with all of ours."""
-        orders = {key: self._files.read("orders", key) for key in self._live()}
-        mine = {key: order for key, order in orders.items() if order.get("node") == node.spec.name}
+        name, spec, live = node.spec.name, node.spec, self._live()
+        mine = {key: order for key, order in self._mine.items() if order.get("node") == name and key in live}
         held = {device for order in mine.values() for device in order["devices"]}
-        out = set(range(node.spec.gpus)) if not node.open else node.used - held
-        return NodeIsUp(
-            node.spec, tuple(task_of(key) for key in sorted(mine, key=task_of_key)), tuple(sorted(out - held))
-        )
+        others = self._others.get(name, Others())
+        cpus = max(spec.cpus - others.cpus, sum(order["milli"] for order in mine.values()))
+        memory = max(spec.memory - others.memory, sum(order["memory"] for order in mine.values()) * MEBI)
+        running = tuple(task_of(key) for key in sorted(mine, key=task_of_key))
+        return NodeIsUp(replace(spec, cpus=cpus, memory=memory), running, tuple(sorted(others.devices - held)))
 
     # --- the thread that talks with Slurm ----------------------------------------------------------
 
@@ -255,38 +266,49 @@ class SlurmEngine:
             self._work.wait(ASK_S)
             self._work.clear()
             try:
-                jobs = jobs_of(self._prefix)
+                self._check_leads()
+                jobs = self._slurm.known()
                 self._submit_all(jobs)
                 self._take_back(jobs)
                 if self._look_anew or time.monotonic() - asked >= ASK_S:
                     asked = time.monotonic()
-                    self._ask_nodes()
+                    self._ask_nodes(jobs)
                 self.trouble = ""
             except EngineError as error:
                 self.trouble = str(error)
 
+    def _check_leads(self) -> None:
+        if not self._files.leads(*self._lead):
+            raise EngineError("another controller took over the tasks of this home")
+
     def _submit_all(self, jobs: dict[str, Job]) -> None:
         while self._todo and not self._closing:
             key = self._todo[0]
-            if key not in jobs and not self._files.has("claims", key) and self._files.has("orders", key):
+            known = key in jobs and jobs[key].state not in ENDED
+            if not known and not self._files.has("claims", key) and self._files.has("orders", key):
                 self._submit(key)
             self._unseen.pop(key, None)
             self._todo.popleft()
 
     def _submit(self, key: str) -> None:
         order = self._files.read("orders", key)
-        node = self._nodes[order["node"]]
+        node = self._nodes.get(order["node"])
+        if node is None:  # it has left since
+            self._end(key, "")
+            return
         command = [sys.executable, "-I", step.__file__, str(self._files.folder), key]
-        words = self._words
-        options = {
-            "cpus-per-task": str(max(order["cpus"], 1)), "mem": f"{order['memory']}M" if order["memory"] else "",
-            "partition": words.partition, "account": words.account, "qos": words.qos, "chdir": str(self._files.folder),
-        }  # fmt: skip
         try:
-            submit(self._prefix + key, order["node"], gres_words(node, order["devices"]), _script(command), options)
+            self._slurm.submit(key, order, command, gres_words(node, order["devices"]))
         except EngineError as error:
-            with self._lock:
-                self._files.write("ends", key, {"code": None, "error": f"Slurm refuses it: {error}"})
+            if key not in self._slurm.known():  # raises where Slurm does not answer at all: then it is told again
+                self._end(key, f"Slurm refuses it: {error}")
+
+    def _end(self, key: str, why: str) -> None:
+        """Write down that a task is over of which no step will tell, unless a step tells it now."""
+        with self._lock:
+            if not self._known(key) and (self._files.claim(key) or not why):
+                self._files.write("ends", key, {"code": None, "error": why})
+        self.wake()
 
     def _take_back(self, jobs: dict[str, Job]) -> None:
         """Cancel what waits and should not, and give up what Slurm knows no more."""
@@ -294,34 +316,59 @@ class SlurmEngine:
         for key in self._live() - set(self._todo):
             job = jobs.get(key)
             if job is None or job.state in ENDED:
-                self._miss(key, now)
-            elif job.state == "PENDING":
+                self._miss(key, job, now)
+                continue
+            self._unseen.pop(key, None)
+            if job.state == PENDING:
                 since = self._waits.setdefault(key, now)
                 if self._files.read("halts", key).get("signal") or now - since > self._words.pending_us / 1e6:
-                    slurm("scancel", "--state=PENDING", job.number)
+                    self._slurm.cancel(key, job)
             else:
-                self._unseen.pop(key, None)
+                self._waits.pop(key, None)
 
-    def _miss(self, key: str, now: float) -> None:
-        if now - self._unseen.setdefault(key, now) < UNSEEN_S:
+    def _miss(self, key: str, job: Job | None, now: float) -> None:
+        node = self._nodes.get(self._files.read("orders", key).get("node", ""))
+        if node is not None and not node.up and self._files.has("claims", key):
+            self._unseen.pop(key, None)  # it may run on: whether its node is lost is decided elsewhere
             return
-        with self._lock:
-            if not self._known(key):
-                self._files.write("ends", key, {"code": None, "error": ""})
-        self._unseen.pop(key, None)
-        self.wake()
+        patience = LATE_S if job is not None and job.state == ENDED[0] else UNSEEN_S
+        if now - self._unseen.setdefault(key, now) >= patience:
+            self._end(key, "")
+            self._unseen.pop(key, None)
 
-    def _ask_nodes(self) -> None:
+    def _ask_nodes(self, before: dict[str, Job]) -> None:
         anew, self._look_anew = self._look_anew, False
-        found = {node.spec.name: node for node in nodes_of(self._words.partition)}
+        known = set(self._nodes)
+        self._count(before)
         with self._lock:
-            for name in self._nodes.keys() - found.keys():
+            for name in known - self._nodes.keys():
                 self._told.pop(name, None)
                 self._reports.append(NodeIsGone(name))
-            self._nodes = found
-            for node in found.values():
+            for node in self._nodes.values():
                 self._tell(node, anew=anew)
         self.wake()
+
+    def _count(self, before: dict[str, Job]) -> None:
+        """Look at the nodes, and at what others hold of them: what Slurm holds there, less what it holds for us.
+
+        Jobs begin and end while one asks: they are asked for before and after, and what is ours in either is ours.
+        """
+        nodes = {node.spec.name: node for node in self._slurm.nodes()}
+        after = self._slurm.known()
+        with self._lock:
+            self._nodes = nodes
+            live = self._live()
+            ours = {key for jobs in (before, after) for key, job in jobs.items() if job.holds}
+            self._mine = {key: order for key, order in self._mine.items() if key in live | ours}
+            self._others = {name: self._of_others(node, (before, after), ours) for name, node in nodes.items()}
+
+    def _of_others(self, node: Node, asked: tuple[dict[str, Job], dict[str, Job]], ours: set[str]) -> Others:
+        name = node.spec.name
+        cpus = max(sum(job.cpus for job in jobs.values() if job.node == name and job.holds) for jobs in asked)
+        mine = [order for key, order in self._mine.items() if order["node"] == name and key in ours]
+        memory = sum(order["memory"] for order in mine) * MEBI
+        devices = node.used - {device for order in mine for device in order["devices"]}
+        return Others(max(node.used_cpus - cpus * MILLI, 0), max(node.used_memory - memory, 0), devices)
 
     def _tell(self, node: Node, *, anew: bool) -> None:
         name = node.spec.name
@@ -337,10 +384,14 @@ class SlurmEngine:
             self._reports.append(up)
 
 
+class Others(NamedTuple):
+    """What others hold of a node."""
+
+    cpus: int = 0
+    memory: int = 0
+    devices: frozenset[int] = frozenset()
+
+
 def task_of_key(key: str) -> tuple[int, ...]:
     """Return what keys are ordered by."""
     return tuple(map(int, key.split(".")))
-
-
-def _script(command: Sequence[str]) -> str:
-    return f"#!/bin/sh\nexec {shlex.join(command)}\n"

@@ -70,6 +70,25 @@ class Files:
         except OSError as error:
             raise EngineError(f"{path} cannot be written: {error.strerror}") from error
 
+    def claim(self, key: str) -> bool:
+        """Have a task, so that no step begins it. False: somebody had it before."""
+        try:
+            os.close(os.open(self.folder / "claims" / key, os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            return False
+        return True
+
+    def take_over(self, place: str, term: int) -> None:
+        """Lead by a term of a journal. Raises EngineError where a later one leads."""
+        found = self.read("", "lead")
+        if found.get("place") == place and found["term"] > term:
+            raise EngineError(f"a controller of term {found['term']} leads here; this one has term {term}")
+        self.write("", "lead", {"place": place, "term": term})
+
+    def leads(self, place: str, term: int) -> bool:
+        """Say whether nobody took over since."""
+        return self.read("", "lead") == {"place": place, "term": term}
+
     def over(self, key: str) -> None:
         """Keep of a task only how it ended: its end is in the journal."""
         (self.folder / "ends" / key).rename(self.folder / "over" / key)

@@ -34,7 +34,7 @@ class Step:
         self.seen = ""
         self.kill_at: float | None = None
         self.halted = False
-        self.slurm_stops = False
+        self.slurm_stops = self.taken = False
 
     def run(self) -> None:
         """Run the task, unless another step has or had it."""
@@ -56,7 +56,7 @@ class Step:
         _write(self.folder / "ups" / self.key, "{}")
         code = self._mind(child)
         self._clear()
-        self._end(code, "")
+        self._end(None if self.taken else code, "")  # what Slurm took away did not end by itself
 
     def _slurm_says_stop(self, _number: int, _frame: object) -> None:
         self.slurm_stops = True
@@ -71,6 +71,7 @@ class Step:
     def _obey(self) -> None:
         if self.slurm_stops:
             self.slurm_stops = False
+            self.taken = self.taken or not self.halted
             self._halt(signal.SIGTERM, SLURMS_GRACE_S)
         told = self._told()
         text = json.dumps(told)
@@ -115,13 +116,18 @@ class Step:
 def _other_devices(order: dict[str, Any]) -> str:
     """Return why the task may not run here: Slurm holds other devices for it than were decided."""
     wanted = order["devices"]
-    held = os.environ.get("SLURM_JOB_GPUS", "")
+    held = _held_devices()
     if not wanted or sorted(held.split(",")) == sorted(map(str, wanted)):
         return ""
     return (
         f"Slurm holds the devices {held or 'none'} of {os.environ.get('SLURMD_NODENAME', 'the node')} for it, and "
         f"{','.join(map(str, wanted))} were decided: give each device a type of its own in gres.conf"
     )
+
+
+def _held_devices() -> str:
+    """Return the devices that Slurm holds for this step of a job, or for this job."""
+    return os.environ.get("SLURM_STEP_GPUS") or os.environ.get("SLURM_JOB_GPUS", "")
 
 
 def _start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
@@ -141,7 +147,7 @@ def _start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
 
 def _numbered_anew() -> dict[str, str]:
     """Return the names of the devices where a control group of Slurm hides all others: they are counted anew from 0."""
-    held, shown = os.environ.get("SLURM_JOB_GPUS", ""), os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    held, shown = _held_devices(), os.environ.get("CUDA_VISIBLE_DEVICES", "")
     return {"CUDA_VISIBLE_DEVICES": shown} if held and shown and held != shown else {}
 
 

@@ -1,0 +1,82 @@
+"""Tasks as steps inside one job of Slurm, which holds the nodes for as long as it runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from clearway.engines.slurm.commands import MEBI, MILLI, PENDING, Job, Node, environment, indices, nodes_of, slurm
+from clearway.model.errors import EngineError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_HELD = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+) GRES=(\S*)")
+
+
+class Within:
+    """The job that has the number `job`."""
+
+    def __init__(self, job: str, prefix: str) -> None:
+        self._job, self._prefix = job, prefix
+        self._started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def nodes(self) -> list[Node]:
+        """Return the nodes of the job, each with what the job has of it. Raises EngineError when it is over."""
+        told = slurm("scontrol", "show", "job", "-d", "--oneliner", self._job)
+        held = {name: part[1:] for part in _HELD.findall(told) for name in _names(part[0])}
+        if not held:
+            raise EngineError(f"the job {self._job} of Slurm, in which tasks were to run, holds no nodes (any more)")
+        return [_part(node, *held[node.spec.name]) for node in nodes_of("") if node.spec.name in held]
+
+    def known(self) -> dict[str, Job]:
+        """Return the steps that run or wait, by what their names end with."""
+        for key, program in list(self._started.items()):
+            if program.poll() is not None:
+                del self._started[key]
+        found = {key: Job("", PENDING) for key in self._started}
+        for line in slurm("squeue", "--steps", "--noheader", f"--jobs={self._job}", "--format=%i|%j").splitlines():
+            number, name = line.split("|", 1)
+            if name.startswith(self._prefix):
+                found[name.removeprefix(self._prefix)] = Job(number, "RUNNING")
+        return found
+
+    def submit(self, key: str, order: Mapping[str, Any], command: Sequence[str], gres: Sequence[str]) -> None:
+        """Have a step begin as soon as there is room for it."""
+        words = [
+            "srun", "--quiet", f"--jobid={self._job}", f"--job-name={self._prefix}{key}", f"--nodelist={order['node']}",
+            "--nodes=1", "--ntasks=1", "--exact", f"--cpus-per-task={max(order['cpus'], 1)}", "--mem=0",
+            "--output=/dev/null", "--error=/dev/null", "--input=none", *(gres or ("--gres=none",)),
+        ]  # fmt: skip
+        nothing = subprocess.DEVNULL
+        self._started[key] = subprocess.Popen(
+            [*words, *command], stdin=nothing, stdout=nothing, stderr=nothing, env=environment(), start_new_session=True
+        )
+
+    def cancel(self, key: str, _job: Job) -> None:
+        """Take a step back that waits."""
+        if (program := self._started.get(key)) is not None:
+            program.terminate()
+
+    def close(self) -> None:
+        """Leave the steps to themselves."""
+        _DETACHED.extend(self._started.values())
+
+
+_DETACHED: list[subprocess.Popen[bytes]] = []
+"""Programs whose steps go on without us: Python must not take them for forgotten."""
+
+
+def _names(hosts: str) -> list[str]:
+    return slurm("scontrol", "show", "hostnames", hosts).split()
+
+
+def _part(node: Node, cpus: str, memory: str, gres: str) -> Node:
+    """Return a node as if it had only what a job holds of it; its other devices are somebody else's."""
+    others = frozenset(range(node.spec.gpus)) - indices(gres)
+    many = sum(int(last or first) - int(first) + 1 for first, _, last in (r.partition("-") for r in cpus.split(",")))
+    spec = replace(node.spec, cpus=many * MILLI, memory=int(memory) * MEBI or node.spec.memory)
+    return node._replace(spec=spec, used=others, used_cpus=0, used_memory=0)
