@@ -26,6 +26,7 @@ COMMANDS = dict(
     (
         _in(_JOBS, "run", "Run a command as a job."),
         _in(_JOBS, "submit", "Submit the jobs of YAML files."),
+        _in(_JOBS, "import", "Write batch scripts of Slurm as a job file.", "foreign"),
         _in(_JOBS, "ps", "List jobs."),
         _in(_JOBS, "show", "Show one job with its attempts."),
         _in(_JOBS, "logs", "Show what a job wrote."),
