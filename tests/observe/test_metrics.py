@@ -12,15 +12,16 @@ from clearway.engines.fake import FakeEngine, Life, ManualClock, Room
 from clearway.loop.world import World
 from clearway.model.asks import SetQueue, Submit
 from clearway.model.errors import StoreError
-from clearway.model.events import DevicesChanged, Grant, NodeAdded, NodeDrained, Started, Submitted
+from clearway.model.events import DevicesChanged, Grant, NodeAdded, NodeDrained, Started, Submitted, TaskRef
 from clearway.model.fleet import QueueSpec
 from clearway.model.ids import JobId, NodeId
 from clearway.model.reasons import Code, because
 from clearway.model.values import SECOND_US
-from clearway.observe.devices import Split, split
+from clearway.observe.devices import Split, Use, split, uses
 from clearway.observe.exposition import Metrics
 from clearway.observe.gauges import Gauges
 from clearway.observe.meter import MOST_NAMES, OTHERS, Names
+from clearway.ports.engine import Measured, TaskUse
 from clearway.store.memory import MemoryJournal
 from clearway.testing.builders import GIB, job, node
 
@@ -123,6 +124,33 @@ def test_what_is_not_written_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) 
     assert rig.controller.settle()
     assert rig.value("clearway_journal_lag_records") == 0
     assert rig.value("clearway_jobs_submitted_total", queue="default") == 1
+
+
+def test_what_is_really_used_is_told_of_what_is_measured(rig: Rig) -> None:
+    rig.turn(Submit((gpu("a"), gpu("b"))))
+    kind = node().gpu_model
+    assert rig.value("clearway_gpus_used", model=kind) is None, "nothing measures it"
+    rig.room.measured = Measured(
+        1, tasks={TaskRef(JobId(1), 1, 0, 0): TaskUse(busy=250), TaskRef(JobId(2), 1, 0, 0): TaskUse(cpus=1000)}
+    )
+    assert rig.value("clearway_gpus_held", model=kind) == 2
+    assert rig.value("clearway_gpus_measured", model=kind) == 1, "of the other the devices are not measured"
+    assert rig.value("clearway_gpus_used", model=kind) == 0.25
+    rig.later(10)
+    assert rig.value("clearway_gpus_used", model=kind) is None, "what is over uses nothing"
+
+
+def test_a_task_uses_of_its_part_of_a_device() -> None:
+    board, at = Board(), NodeId(1)
+    board.fold(
+        [NodeAdded(0, at, node(gpu_model="A")), Submitted(0, JobId(1), job("a")), Submitted(0, JobId(2), job("b"))]
+    )
+    board.fold([Started(0, JobId(1), 1, (Grant(0, 0, at, (1, 2), 300),), because(Code.PLACED))])
+    board.fold([Started(0, JobId(2), 1, (Grant(0, 0, at, (3,), 0, 20 * GIB),), because(Code.PLACED))])
+    tasks = {TaskRef(JobId(n), 1, 0, 0): TaskUse(busy=500) for n in (1, 2)} | {
+        TaskRef(JobId(1), 7, 0, 0): TaskUse(busy=1000), TaskRef(JobId(9), 1, 0, 0): TaskUse(busy=1000),
+    }  # fmt: skip
+    assert sorted(uses(board, tasks)) == [Use("A", 250, 125), Use("A", 600, 300)]
 
 
 def test_names_are_bounded() -> None:

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 from clearway import __version__
 from clearway.model.job import WHOLE
 from clearway.model.values import SECOND_US
-from clearway.observe.devices import split
+from clearway.observe.devices import split, uses
 from clearway.observe.meter import Names
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ NODE_STATES = ("ready", "drained", "leaving", "quiet", "lost")
 
 
 class Gauges(Collector):
-    """Reads a controller. Nothing is kept: an answer takes as long as nodes and queues are many, never jobs."""
+    """Reads a controller. Nothing is kept: an answer takes as long as nodes, queues and measured tasks are many."""
 
     def __init__(self, controller: Controller, journal: Journal, ears: Ears, term: int = 0) -> None:
         """Read these; `term` is that by which the journal is led."""
@@ -49,6 +49,7 @@ class Gauges(Collector):
         nodes = list(board.nodes.values())
         yield _labelled("clearway_nodes", "Nodes by what state they are in", "state", _states(nodes))
         yield from self._of_devices(nodes)
+        yield from self._of_use()
 
     def _of_controller(self) -> Iterator[Metric]:
         controller = self._controller
@@ -104,6 +105,17 @@ class Gauges(Collector):
         for kind, meaning in _KINDS.items():
             name = "clearway_gpus" if kind == "total" else f"clearway_gpus_{kind}"
             yield _labelled(name, meaning, "model", _gpus(sums[kind]))
+
+    def _of_use(self) -> Iterator[Metric]:
+        """Tell of what is measured alone: a model of which nothing is has no series."""
+        known: Counter[str] = Counter()
+        used: Counter[str] = Counter()
+        for use in uses(self._controller.board, self._controller.measured.tasks):
+            model = self._model(use.model or "unknown")
+            known[model] += use.held
+            used[model] += use.used
+        yield _labelled("clearway_gpus_measured", "GPUs that are held and measured", "model", _gpus(known))
+        yield _labelled("clearway_gpus_used", "What of them really worked at the last look", "model", _gpus(used))
 
 
 _KINDS = {
