@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearway.core.devices import pick
+from clearway.core.forecasts import Forecasts
 from clearway.core.ledger import Held, Ledger
 from clearway.core.place import grant_of
 from clearway.core.places import Places
@@ -62,7 +63,7 @@ def test_the_table_counts_as_one_would_by_hand(
     ledger = Ledger()
     for number, many in enumerate(gpus):
         ledger.add_node(NodeId(number), node(f"n{number}", gpus=many))
-    ends = Ends(ledger)
+    ends = Ends(ledger, Forecasts())
     held: list[tuple[Held, int]] = []
     for number, (needs, where, runs_us) in enumerate(running):
         at = NodeId(where % len(gpus))

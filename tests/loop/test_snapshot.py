@@ -44,7 +44,7 @@ KEPT = {
 }
 """What a snapshot keeps of these, by attribute."""
 WORKED_OUT = {
-    World: {"step_records", "step_actions", "step_found", "step_supply", "step_draws", "unsaid"},
+    World: {"step_records", "step_actions", "step_found", "step_supply", "step_draws", "unsaid", "forecasting"},
     Asked: {"_seen"},
     Copies: set(),
     Memory: {"half_life_us", "now_us", "_told"},
@@ -54,9 +54,9 @@ STATE_KEPT = {
     "cycle", "revision",
     "policy", "seed", "view", "jobs", "over", "names", "keys", "gone", "dependents", "nodes", "quiet", "lost", "strays",
     "unhealthy", "notices", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders", "machines",
-    "arrays", "budgets",
+    "arrays", "budgets", "runs",
 }  # fmt: skip
-VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running", "types"}
+VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running", "types", "forecasts"}
 VIEW_WORKED_OUT = {
     "rules", "fairness", "running_in", "lowest", "elastic", "emptied", "places", "changed_limits", "promises_changed",
     "victims_changed", "own_orders", "lifted", "_unsorted",

@@ -31,8 +31,8 @@ deciding loop would stand still for seconds.
 """
 
 
-def _patience() -> Callable[[], bool]:
-    end_s = time.monotonic() + PATIENCE_S
+def _patience(begins_s: float = 0) -> Callable[[], bool]:
+    end_s = time.monotonic() + begins_s + PATIENCE_S
     return lambda: time.monotonic() < end_s
 
 
@@ -41,7 +41,7 @@ def job_outlook(desk: TheDesk, job: TheJob, request: Request) -> Response:
     """Tell what a waiting job lacks, what would let it start at once, and when it is expected to start."""
     follower: Follower = request.app.state.follower
     with without_collecting(), follower.now() as world:
-        found = outlook(world, job, desk.controller.now_us(), _patience())
+        found = outlook(world, job, desk.controller.now_us(), _patience(), _patience(PATIENCE_S))
     return answer({"id": job, **outlook_row(found, FACE)})
 
 
@@ -55,6 +55,6 @@ async def advice(desk: TheDesk, request: Request) -> Response:
 def _advice(desk: TheDesk, raw: object, follower: Follower) -> Response:
     specs = read_jobs(desk, raw, to_run=False)
     with without_collecting(), follower.now() as world:
-        found = advise(world, specs, desk.controller.now_us(), _patience())
+        found = advise(world, specs, desk.controller.now_us(), _patience(), _patience(PATIENCE_S))
     rows = [{"name": spec.name, **outlook_row(one, FACE)} for spec, one in zip(specs, found, strict=True)]
     return answer({"jobs": rows})

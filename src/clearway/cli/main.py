@@ -32,6 +32,7 @@ COMMANDS = dict(
         _in(_JOBS, "logs", "Show what a job wrote."),
         _in(_JOBS, "why", "Explain why a job waits, or why it runs where it does."),
         _in(_JOBS, "advise", "Say what would become of jobs if they were submitted now."),
+        _in(_JOBS, "eta", "Say when jobs will start, and how sure that is."),
         _in(_JOBS, "explain", "Show one cycle of decisions whole."),
         _in(_JOBS, "wait", "Wait until jobs are over."),
         _in(_JOBS, "cancel", "Cancel jobs.", "acts"),

@@ -16,6 +16,8 @@ def outlook_lines(row: dict[str, Any], said: Collection[str] = ()) -> Iterator[s
         if lack["lifts_text"]:
             yield f"  lifted by {lack['lifts_text']}"
     yield row["text"]
+    if row["eta"] is not None:
+        yield row["eta"]["text"]
     if row["fits_text"]:
         yield row["fits_text"]
     for change in row["changes"]:

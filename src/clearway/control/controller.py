@@ -32,6 +32,7 @@ from clearway.control.inbox import Inbox, answer
 from clearway.control.points import Points
 from clearway.control.teller import RETRY_S, Teller
 from clearway.control.upkeep import Upkeep
+from clearway.loop.forecast_state import MOST_RUNS
 from clearway.model.asks import Ask, ControllerUp, SetClock
 from clearway.model.errors import (
     ClearwayError,
@@ -221,12 +222,15 @@ class Controller:
         with snapshots.without_collecting():
             begin, number = snapshots.newest(self._journal), 0
             if begin is not None:
+                begin.world.forecasting = self.world.forecasting
                 self.world, number = begin.world, begin.number
                 self.board.put_back(begin.board)
             self._upkeep.begin(number)
             for entry in self._journal.read(number):
                 self.world.apply(entry.record)
                 self.board.fold((entry.record,))
+            if self.world.forecasting is not None:
+                self.world.forecasting.learn(self.world.state, MOST_RUNS)
         if self._observer is not None:
             self._observer.begin()
 
@@ -275,7 +279,9 @@ class Controller:
         found = self._audit.look(self.world)
         self._audit.count(found, self._audited_us)
         if found:
+            forecasting = self.world.forecasting
             self.world = self._audit.repaired(self.world)
+            self.world.forecasting = forecasting
             LOG.warning("the books were built anew from the journal")
             self.turn(())
         self._audit.count(mend(self.board, self.world), self._audited_us)

@@ -66,7 +66,7 @@ def _holds(empty: View, cls: WaitClass) -> bool:
     if not any(role.tasks for role in spec.roles):
         return True
     one = next(iter(cls.jobs.values()))
-    waiting = Waiting(one.candidate._replace(spec=spec), one.attempt)
+    waiting = Waiting(one.candidate._replace(spec=spec), one.attempt, one.estimate_us)
     alone = WaitClass(cls.id, spec, [empty.places_of(role.demand) for role in spec.roles], empty.bound_of(spec))
     draft = Draft(empty.ledger)
     try:

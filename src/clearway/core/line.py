@@ -50,15 +50,18 @@ BLOCKING = (Mode.NO_ROOM, Mode.PASSED_OVER)
 
 
 class Waiting:
-    """One waiting job. `key` orders it; `attempt` is the number of its last attempt, 0 if none."""
+    """One waiting job. `key` orders it; `attempt` is the number of its last attempt, 0 if none.
+
+    `estimate_us` is how long it runs, as plans count on it: that may be longer than orders expect.
+    """
 
     __slots__ = ("attempt", "candidate", "cls", "estimate_us", "job", "key", "spec", "started")
 
-    def __init__(self, candidate: Candidate, attempt: int) -> None:
+    def __init__(self, candidate: Candidate, attempt: int, bound_us: int | None) -> None:
         """Describe the job; `key` and `cls` are set when it joins."""
         self.candidate, self.attempt = candidate, attempt
         self.job, self.spec = candidate.job, candidate.spec
-        self.estimate_us = UNKNOWN_US if candidate.estimate_us is None else candidate.estimate_us
+        self.estimate_us = UNKNOWN_US if bound_us is None else bound_us
         self.key: Key = ()
         self.started = False
         self.cls = ClassId(-1)
@@ -234,6 +237,14 @@ class Line:
             self.new.add(cls.id)
         if cls.mode == Mode.AWAKE or (cls.mode == Mode.PASSED_OVER and waiting.estimate_us < cls.too_long_us):
             self.wake(cls)
+
+    def retell(self, waiting: Waiting) -> Waiting:
+        """Know otherwise what orders may look at of a job, and how long it runs; return it as it stands in the line."""
+        old = self.member(waiting.job)
+        old.candidate, old.estimate_us = waiting.candidate, waiting.estimate_us
+        cls = self.classes[old.cls]
+        cls.shortest_us = min(cls.shortest_us, old.estimate_us)
+        return old
 
     def rekey(self, waiting: Waiting, key: Key) -> None:
         """Give a job of the line another key."""

@@ -42,7 +42,7 @@ def has_room(view: View, spec: JobSpec, attempt: int = 0) -> bool:
     """Return whether a job would find room below its limits and on nodes if nobody were owed anything."""
     if view.queues.held_back(spec) is not None:
         return False
-    waiting = Waiting(Candidate(NOBODY, spec, 0, spec.estimate_us), attempt)
+    waiting = Waiting(Candidate(NOBODY, spec, 0, spec.estimate_us), attempt, spec.estimate_us)
     cls = WaitClass(ClassId(-1), spec, [view.places_of(role.demand) for role in spec.roles], view.bound_of(spec))
     draft = Draft(view.ledger)
     found = place(view, cls, waiting, draft, None, anywhere) is not None
@@ -55,7 +55,7 @@ def proposals(view: View, spec: JobSpec, room_until_us: int | None, now_us: int)
 
     `room_until_us`: when what is promised to others falls due; a job that ends before passes it.
     """
-    sooner = chain(_first(view, spec), _sooner(spec, room_until_us, now_us))
+    sooner = chain(_first(view, spec), _sooner(view, spec, room_until_us, now_us))
     for one in chain(_elsewhere(view, spec), sooner, _smaller(view, spec)):
         if has_room(view, one.spec):
             yield one
@@ -110,12 +110,12 @@ def _first(view: View, spec: JobSpec) -> Iterator[Proposal]:
         yield Proposal(Change("priority", spec.priority, above, how="set"), replace(spec, priority=above))
 
 
-def _sooner(spec: JobSpec, until_us: int | None, now_us: int) -> Iterator[Proposal]:
+def _sooner(view: View, spec: JobSpec, until_us: int | None, now_us: int) -> Iterator[Proposal]:
     """Yield the job with a time limit that ends before what is promised to others falls due."""
     left = 0 if until_us is None else (until_us - now_us) // SECOND_US * SECOND_US
     if left <= 0 or (spec.estimate_us is not None and spec.estimate_us <= left):
         return
-    if spec.time_limit_us is not None or spec.time_estimate_us is None:
+    if spec.time_limit_us is not None or spec.time_estimate_us is None or view.forecasts.level:
         shorter = replace(spec, time_limit_us=left)
         yield Proposal(Change("time_limit", spec.time_limit_us, left, how="set"), shorter)
     else:

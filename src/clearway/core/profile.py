@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from clearway.core.forecasts import Forecasts
     from clearway.core.ledger import Held, Ledger
     from clearway.core.line import WaitClass
     from clearway.core.places import Places
@@ -67,15 +68,16 @@ class Columns:
 class Ends:
     """What each job holds until when: a row per task and resource, and a row per device."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, forecasts: Forecasts) -> None:
         """Begin empty."""
-        self._ledger = ledger
+        self._ledger, self._forecasts = ledger, forecasts
         self.jobs: dict[JobId, Expected] = {}
         self._amounts = Columns(5)  # start, end, node, row, amount
         self._devices = Columns(5)  # start, end, device slot, share, room
         self._order: SortedList[tuple[int, JobId]] = SortedList()
         self._rows: dict[JobId, tuple[list[int], list[int]]] = {}
         self._unwritten: dict[JobId, Sequence[Held]] = {}
+        self._ordered: set[JobId] = set()  # those told to stop: their forecast says nothing any more
 
     def add(self, job: JobId, held: Sequence[Held], start_us: int, estimate_us: int | None) -> None:
         """Take note of a job that started, with all that it holds."""
@@ -94,6 +96,7 @@ class Ends:
     def expect(self, job: JobId, end_us: int) -> None:
         """Expect a job to end at another moment than its estimate says: it was told to stop."""
         self._erase(job)
+        self._ordered.add(job)
         self.jobs[job] = Expected(self.jobs[job].start_us, end_us)
         self._unwritten[job] = self._ledger.holdings[job]
 
@@ -113,6 +116,7 @@ class Ends:
     def remove(self, job: JobId) -> None:
         """Forget a job whose grants are free."""
         self._erase(job)
+        self._ordered.discard(job)
         self.jobs.pop(job, None)
 
     def _erase(self, job: JobId) -> None:
@@ -139,10 +143,28 @@ class Ends:
         return end_us if end_us > now_us else self._later(job, now_us)
 
     def _later(self, job: JobId, now_us: int) -> int:
-        return now_us + max((now_us - self.jobs[job].start_us) // OVERRUN_PARTS, 1)
+        start_us, end_us = self.jobs[job]
+        if job not in self._ordered:
+            ran_us = self._forecasts.after(job, end_us - start_us, now_us - start_us)
+            if ran_us is not None:
+                return start_us + ran_us
+        return now_us + max((now_us - start_us) // OVERRUN_PARTS, 1)
 
-    def columns(self) -> tuple[Columns, Columns]:
-        """Return the rows of amounts and of devices. Rows are written when someone first asks for them."""
+    def _go_on(self, now_us: int) -> None:
+        """Have those that overran their forecast end at the next moment that it gives."""
+        late = [] if not self._order else list(self._order.irange(maximum=(now_us, NO_JOB)))
+        for _, job in late:
+            if job not in self._ordered and self._forecasts.of(job) is not None:
+                self.put_back(job, self.jobs[job]._replace(end_us=self._later(job, now_us)))
+
+    def columns(self, now_us: int) -> tuple[Columns, Columns]:
+        """Return the rows of amounts and of devices at a moment. Rows are written when someone first asks for them."""
+        self._write()
+        self._go_on(now_us)
+        self._write()
+        return self._amounts, self._devices
+
+    def _write(self) -> None:
         for job, held in self._unwritten.items():
             expected, ledger = self.jobs[job], self._ledger
             amounts = [self._amounts.add((*expected, *row)) for one in held for row in amount_rows(ledger, one)]
@@ -150,7 +172,6 @@ class Ends:
             self._rows[job] = (amounts, devices)
             self._order.add((expected.end_us, job))
         self._unwritten.clear()
-        return self._amounts, self._devices
 
 
 def amount_rows(ledger: Ledger, one: Held) -> list[tuple[int, int, int]]:
@@ -201,7 +222,7 @@ class Table:
     def __init__(self, ledger: Ledger, ends: Ends, now_us: int) -> None:
         """Lay out the rows."""
         self.ledger, self._expected, self._now_us = ledger, ends, now_us
-        amounts, devices = ends.columns()
+        amounts, devices = ends.columns(now_us)
         self._all = [_Rows(rows.data, _ends(rows, now_us)) for rows in (amounts, devices)]
         self._near, self._near_us = self._all, now_us  # the rows that end by the farthest moment asked about so far
         self.moments = ends.moments(now_us)

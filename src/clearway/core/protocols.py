@@ -26,11 +26,11 @@ UNKNOWN_US = 1 << 62
 class Candidate(NamedTuple):
     """What an order may look at of a waiting job.
 
-    `priority` is the job's own or a larger one that it inherits; `attained` device time of earlier attempts in
-    milli-GPU-microseconds, `kept_us` work that they have kept; `processors` whole devices of all tasks, or CPUs
-    where it asks for no devices, at least 1. `heir_of` names the job whose priority it
-    inherits; `served_us` is the run time of earlier attempts; `yielded_to` the job for which the last one
-    was stopped. `waiting_since_us`: when it would have begun to wait if it had waited without a break until now.
+    `estimate_us` is how long it is expected to run; `priority` is the job's own or a larger one that it inherits;
+    `attained` device time of earlier attempts in milli-GPU-microseconds, `kept_us` work that they have kept;
+    `processors` whole devices of all tasks, or CPUs where it asks for no devices, at least 1. `heir_of` names the job
+    whose priority it inherits; `served_us` is the run time of earlier attempts; `yielded_to` the job for which the last
+    one was stopped. `waiting_since_us`: when it would have begun to wait if it had waited without a break until now.
     """
 
     job: JobId
@@ -225,6 +225,7 @@ class Shares(NamedTuple):
 class Rules(NamedTuple):
     """The policies in force: what `PolicySpec` names, looked up.
 
+    `quantile`: the chance, in thousandths, at which run times are forecast; 0 where they are what users say.
     `mix`: the orders are not compared in turn, but weighed; `by_queue` says then whether queues count.
     """
 
@@ -244,3 +245,4 @@ class Rules(NamedTuple):
     reservation_timeout_us: int | None = None
     topology: int = 1
     proportional: bool = False
+    quantile: int = 0

@@ -12,6 +12,7 @@ from sortedcontainers import SortedList
 from clearway.core.bookings import Bookings
 from clearway.core.domains import bound_of
 from clearway.core.fairness import Fairness
+from clearway.core.forecasts import Forecasts
 from clearway.core.ledger import Held, Ledger
 from clearway.core.line import Line, Mode, WaitClass, Waiting, class_key
 from clearway.core.memory import Memory
@@ -94,7 +95,8 @@ class View:
         self.ledger.proportional = rules.proportional
         self.queues = Queues()
         self.line = Line()
-        self.ends = Ends(self.ledger)
+        self.forecasts = Forecasts(rules.quantile)
+        self.ends = Ends(self.ledger, self.forecasts)
         self.bookings = Bookings(self.ledger, self.queues)
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
         self.reservations: dict[JobId, Reservation] = {}
@@ -132,6 +134,7 @@ class View:
         `inside`: the order inside each queue, () for the policy's.
         """
         self.rules = rules
+        self.forecasts.level = rules.quantile
         self.ledger.proportional = rules.proportional
         self.own_orders = {name: orders for name, orders in inside.items() if orders}
         self.fairness = Fairness(self.queues, self.ledger, rules.measure)
@@ -375,8 +378,7 @@ class View:
 
     def change(self, waiting: Waiting, now_us: int) -> None:
         """Put a job that waits at another place in the order: something that orders it changed."""
-        old = self.line.member(waiting.job)
-        old.candidate = waiting.candidate
+        old = self.line.retell(waiting)
         self.line.rekey(old, self.key(old.candidate, now_us))
         if old.spec.queue in self.own_orders:
             self._unsorted.add(old.spec.queue)
@@ -419,7 +421,7 @@ class View:
             self.queues.start(spec, held)
         if spec.uses:
             self.queues.count_slots(spec.uses, 1)
-        self.ends.add(job, held, now_us, spec.estimate_us)
+        self.ends.add(job, held, now_us, self.forecasts.bound_us(job, spec))
 
     def run(self, running: Running) -> None:
         """Take note of a job that runs, for those who may ask it to stop."""
@@ -472,8 +474,7 @@ class View:
 
     def free_task(self, job: JobId, spec: JobSpec, role: int, index: int) -> Held | None:
         """Free one task's grant; the last one gives back the slots of shared limits."""
-        held = self.ledger.release(job, role, index)
-        if held is None:
+        if (held := self.ledger.release(job, role, index)) is None:
             return None
         self.queues.count_held(spec, [held], -1)
         if self.queues.any_limit:

@@ -1,13 +1,15 @@
-"""How the state changes by what people ask of jobs that are there, and by bookings."""
+"""How the state changes by what people ask of jobs that are there, by other policies and by bookings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clearway.loop.inherit import inherit, lend_anew
+from clearway.loop import idle_changes
+from clearway.loop.inherit import heir_of, inherit, lend_anew
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
 from clearway.model.states import State
+from clearway.policies.registry import orders_of, rules_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,10 +63,34 @@ def _new_limit(state: WorldState, entry: JobEntry, now_us: int) -> None:
         due = max(entry.started_us + entry.stood_still_us + limit, now_us)
         state.timers.add(Timer(due, Due.TIME_LIMIT, entry.id, entry.attempt))
     if not view.running[entry.id].stopping:
-        view.ends.estimate(entry.id, entry.spec.estimate_us)
+        view.ends.estimate(entry.id, view.forecasts.bound_us(entry.id, entry.spec))
         # promises that counted on its old end are looked at again
         view.ledger.gained.update(grant.node for grant in entry.held.values())
         view.promises_changed = True
+
+
+def _policy_changed(state: WorldState, record: ev.PolicyChanged) -> None:
+    view, policy, level = state.view, record.policy, state.view.forecasts.level
+    state.policy = policy
+    inside = {name: orders_of(spec.order, policy) for name, spec in view.queues.specs.items()}
+    view.set_rules(rules_for(policy), record.at_us, inside)
+    for entry in state.jobs.values():
+        if entry.held and entry.spec.uses:
+            entry.heir = heir_of(state, entry)
+    for entry in state.jobs.values():
+        if entry.cls is not None:
+            view.change(state.waiting(entry), record.at_us)
+        elif entry.id in view.running:
+            view.reprioritise(entry.id, state.priority(entry))
+            if level != view.forecasts.level and not view.running[entry.id].stopping:
+                view.ends.estimate(entry.id, view.forecasts.bound_us(entry.id, entry.spec))
+    if policy.reservation_timeout_us is not None:
+        for promise in view.reservations.values():
+            due = max(promise.start_us, record.at_us) + policy.reservation_timeout_us
+            state.timers.add(Timer(due, Due.PROMISE, promise.job))
+    for entry in state.jobs.values():
+        idle_changes.arm(state, entry)
+    state.time_leases()
 
 
 def _booked(state: WorldState, record: ev.Booked) -> None:
@@ -98,6 +124,7 @@ def _wish(state: WorldState, record: ev.Record) -> None:
 
 
 APPLY: dict[type, Callable[[Any, Any], None]] = {
+    ev.PolicyChanged: _policy_changed,
     ev.HoldAsked: _hold_asked,
     ev.ReleaseAsked: _release_asked,
     ev.CancelAsked: _wish,

@@ -16,6 +16,7 @@ from clearway.loop import (
     budget_state,
     changes,
     flow_changes,
+    forecast_state,
     idle_changes,
     machine_changes,
     notice_changes,
@@ -24,7 +25,7 @@ from clearway.loop import (
 )  # fmt: skip
 from clearway.loop.entry import OWN_FAILURES, JobEntry
 from clearway.loop.flow_state import Flows
-from clearway.loop.inherit import heir_of, inherit, lend_anew, outranked
+from clearway.loop.inherit import inherit, lend_anew, outranked
 from clearway.loop.lenders import Lenders
 from clearway.loop.machine_changes import Machines
 from clearway.loop.past import Gone, Past, key_of
@@ -71,6 +72,7 @@ class WorldState:
         self.flows = Flows()
         self.machines = Machines()
         self.budgets = budget_state.Budgets()
+        self.runs = forecast_state.Runs()
         self.next_job = 1
         self.revision = self.cycle = 0
         """How many records have been applied, and how many cycles have decided."""
@@ -106,14 +108,16 @@ class WorldState:
     def candidate(self, entry: JobEntry) -> Candidate:
         """Return what orders may look at of a job."""
         heir_of = entry.heir[1] if self.policy.priority_inheritance and entry.heir[0] > entry.spec.priority else ""
+        mean_us = self.view.forecasts.mean_us(entry.id, entry.spec)
         return Candidate(
-            entry.id, entry.spec, entry.submitted_us, entry.spec.estimate_us, self.priority(entry), entry.attained,
-            entry.kept_us, heir_of, entry.served_us, entry.yielded_to, entry.waiting_since_us,
+            entry.id, entry.spec, entry.submitted_us, mean_us, self.priority(entry), entry.attained, entry.kept_us,
+            heir_of, entry.served_us, entry.yielded_to, entry.waiting_since_us,
         )  # fmt: skip
 
     def waiting(self, entry: JobEntry) -> Waiting:
         """Return a job as the line knows it."""
-        return Waiting(self.candidate(entry), entry.attempt)
+        bound_us = self.view.forecasts.bound_us(entry.id, entry.spec)
+        return Waiting(self.candidate(entry), entry.attempt, bound_us)
 
     def _may_be_due(self, timer: Timer) -> bool:
         """Return whether a timer may still mean something: it is for no job, or for one that is not over."""
@@ -185,27 +189,8 @@ class WorldState:
         for job in sorted(self.lenders.holders((record.limit.name,))):
             inherit(self, job, record.at_us)
 
-    def _policy_changed(self, record: ev.PolicyChanged) -> None:
-        self.policy = record.policy
-        inside = {name: orders_of(spec.order, record.policy) for name, spec in self.view.queues.specs.items()}
-        self.view.set_rules(rules_for(record.policy), record.at_us, inside)
-        for entry in self.jobs.values():
-            if entry.held and entry.spec.uses:
-                entry.heir = heir_of(self, entry)
-        for entry in self.jobs.values():
-            if entry.cls is not None:
-                self.view.change(self.waiting(entry), record.at_us)
-            elif entry.id in self.view.running:
-                self.view.reprioritise(entry.id, self.priority(entry))
-        if record.policy.reservation_timeout_us is not None:
-            for promise in self.view.reservations.values():
-                due = max(promise.start_us, record.at_us) + record.policy.reservation_timeout_us
-                self.timers.add(Timer(due, Due.PROMISE, promise.job))
-        for entry in self.jobs.values():
-            idle_changes.arm(self, entry)
-        self._time_leases()
-
-    def _time_leases(self) -> None:
+    def time_leases(self) -> None:
+        """Look at every quiet node when its lease is over."""
         for node in self.quiet:
             self.timers.add(Timer(self.lease_end_us(node), Due.LEASE, node))
 
@@ -290,7 +275,7 @@ class WorldState:
         self.controller_up_us = record.at_us
         idle_changes.forget(self)
         self.flows.schedules.clock_set(record.at_us, self.flows.schedules.offset_us)
-        self._time_leases()
+        self.time_leases()
 
     # --- tasks ---------------------------------------------------------------------------------
 
@@ -412,6 +397,7 @@ class WorldState:
 
     def _attempt_ended(self, record: ev.AttemptEnded) -> None:
         entry = self.jobs[record.job]
+        forecast_state.count_run(self, entry, record)
         for key in list(entry.held):
             self._free(entry, key, record.at_us)
         self._count_service(entry, record)
@@ -444,6 +430,7 @@ class WorldState:
             raise LedgerError(f"{record.state} is no end")
         entry.ended_us, entry.reason = record.at_us, record.reason
         self.leave_line(entry)
+        self.view.forecasts.said.pop(record.job, None)
         lend_anew(self, entry, record.at_us)
         if self.view.reservations.pop(record.job, None) is not None:
             self.view.promises_changed = True
@@ -469,7 +456,6 @@ class WorldState:
         ev.Refused: _refused,
         ev.QueueChanged: _queue_changed,
         ev.LimitChanged: _limit_changed,
-        ev.PolicyChanged: _policy_changed,
         ev.NodeAdded: _node_added,
         ev.NodeRemoved: _node_removed,
         ev.NodeQuiet: _node_quiet,
@@ -495,4 +481,5 @@ class WorldState:
         **notice_changes.APPLY,
         **idle_changes.APPLY,
         **budget_state.APPLY,
+        **forecast_state.APPLY,
     }

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from clearway.core.ledger import Ledger
     from clearway.core.trace import Trace
     from clearway.loop.entry import JobEntry
+    from clearway.loop.forecasting import Forecasting
     from clearway.model.actions import Action, Draw, Supply
     from clearway.model.events import Record
     from clearway.model.fleet import LimitSpec, QueueSpec
@@ -92,6 +93,8 @@ class World:
         self.now_us = 0
         self.victim_us = 0
         self.unsaid: list[ev.Planned] = []
+        self.forecasting: Forecasting | None = None
+        """Who forecasts run times, where anyone does."""
 
     # --- reading -------------------------------------------------------------------------------
 
@@ -295,6 +298,8 @@ class World:
     def _settle(self) -> None:
         """Put every job that may start from now on into the line, and say why others wait."""
         state = self.state
+        if self.forecasting is not None:
+            self.forecasting.learn(state)
         if state.arrays:
             arrays.let_in(self)
         while state.ready:
@@ -311,6 +316,8 @@ class World:
         if entry.holder is not None or entry.gate or entry.spec.array is not None or blocked:
             verbs.say_why(self, entry)
             return
+        if self.forecasting is not None:
+            self.forecasting.see_to(self, entry)
         self.emit(ev.Joined(self.now_us, entry.id, self.state.view.class_of(self.state.waiting(entry))))
 
     def decide(self) -> None:

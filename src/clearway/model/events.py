@@ -11,6 +11,7 @@ import msgspec
 from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow_events import FlowRecord
+from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
 from clearway.model.reasons import Reason
@@ -283,6 +284,13 @@ class Joined(_Record, frozen=True, tag=True):
     cls: ClassId
 
 
+class Forecasted(_Record, frozen=True, tag=True):
+    """How long a job is forecast to run, by what was known before it joined the line."""
+
+    job: JobId
+    forecast: Forecast
+
+
 class ClassWaits(_Record, frozen=True, tag=True):
     """Why the jobs of a class wait, from now on."""
 
@@ -421,6 +429,7 @@ Decided = (
     | MachineOrdered
     | MachineIdle
     | MachineGone
+    | Forecasted
     | Joined
     | ClassWaits
     | JobWaits

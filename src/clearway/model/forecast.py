@@ -9,6 +9,8 @@ import msgspec
 LEVELS = (25, 50, 100, 200, 300, 400, 500, 600, 700, 800, 900, 950, 975)
 """The levels, in thousandths, at which a forecast states a run time."""
 WHOLE = 1000
+LOW, HALF, HIGH = 100, 500, 900
+"""The median, and the ends of the interval that holds 80 % of the runs."""
 TAIL_PARTS = 10  # what outlives the last level is expected to go on for a tenth of its run time
 
 

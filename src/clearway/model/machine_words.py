@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.model import values as v
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.forecast import HALF, LEVELS, WHOLE
 from clearway.model.slice_words import check_slices, slices
 from clearway.model.words import JOB_WORDS, Word, check_keys, named, read_words
 
@@ -214,6 +215,14 @@ def _estimate(field: str, value: object) -> str:
     return v.choice(field, value, ("user", "forecast", "oracle"))
 
 
+def _quantile(field: str, value: object) -> int:
+    rule = f"a number from {HALF / WHOLE} to {LEVELS[-1] / WHOLE}"
+    level = int(v.number(field, value, rule) * WHOLE)
+    if not HALF <= level <= LEVELS[-1]:
+        raise InputError(field, value, rule)
+    return level
+
+
 def _causes(field: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
         raise InputError(field, value, "a list of causes: priority, reclaim, fair, time_slice")
@@ -243,6 +252,7 @@ POLICY_WORDS: dict[str, Word] = {
     "order": Word(_orders, "names", "orders, compared in turn, or a map of orders to whole weights"),
     "backfill": Word(_backfill, "text", "none, easy or conservative"),
     "estimate": Word(_estimate, "text", "where run times come from: user, forecast or oracle"),
+    "quantile": Word(_quantile, "number", "how surely (0.5 to 0.975) jobs are over when plans count on it"),
     "preempt": Word(_causes, "names", "causes that may stop a job; none: never"),
     "priority_inheritance": Word(v.flag, "flag", "what an urgent job waits for becomes urgent"),
     "fairness": Word(_fairness, "nested", "measure (gpu or dominant) and half_life of past use"),

@@ -58,6 +58,18 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     nodes: tuple[str, ...] = ()
 
 
+class Eta(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When a job starts, out of so many samples: the median, and the ends of the interval that holds 80 % of them.
+
+    None: in so many of them it did not start as far as was looked.
+    """
+
+    low_us: int | None
+    median_us: int | None
+    high_us: int | None
+    samples: int
+
+
 class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
     """All that can be said to whom a job belongs.
 
@@ -65,7 +77,8 @@ class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
     never (no node could ever hold it). `start_us`: when it is expected to start by the estimates of what runs, if
     nothing else comes; None: not known. `looked_us`: it does not before this moment, further ahead was not looked.
     `nodes`: where. `reason`: what a job that lacks room was told, with the counts of now. `fits`: the first few of the
-    nodes that could hold a task of it if they were empty, with `more_fit` others, out of `of_nodes`.
+    nodes that could hold a task of it if they were empty, with `more_fit` others, out of `of_nodes`. `eta`: how sure
+    the start is, where run times are forecast.
     """
 
     verdict: str
@@ -78,3 +91,4 @@ class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
     of_nodes: int = 0
     looked_us: int | None = None
     reason: Reason | None = None
+    eta: Eta | None = None

@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model.forecast import HALF, HIGH, LOW
+from clearway.model.values import SECOND_US
 from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clearway.model.events import Record
+    from clearway.model.forecast import Forecast
     from clearway.model.ids import NodeId
     from clearway.model.reasons import Reason
     from clearway.observe.timeline import Face
 
 KINDS = (
-    "submitted", "refused", "waits", "reserved", "started", "running", "stopping", "resized", "suspended", "resumed",
-    "held", "released", "changed", "attempt_ended", "requeued", "ended", "rerun",
+    "submitted", "refused", "forecast", "waits", "reserved", "started", "running", "stopping", "resized",
+    "suspended", "resumed", "idle", "held", "released", "changed", "attempt_ended", "requeued", "ended", "rerun",
+    "budget",
     "node_ready", "node_lost", "node_gone", "node_quiet", "drained", "device_unhealthy",
     "booked", "booking_over", "queue_changed", "limit_changed", "policy_changed", "controller_started",
     "flow_began", "flow_step", "flow_ended", "search_began", "search_ended", "schedule_changed", "tick",
@@ -32,6 +36,12 @@ _OF_BUDGET: dict[type, str] = {
     ev.BudgetUsedUp: "used_up",
     ev.BudgetBegan: "began",
 }
+
+
+def forecast_row(said: Forecast) -> dict[str, Any]:
+    """Return a forecast as people read it: the median and the ends of the 80 % interval, in seconds."""
+    low, middle, high = (said.at(level) / SECOND_US for level in (LOW, HALF, HIGH))
+    return {"median_s": middle, "low_s": low, "high_s": high, "basis": said.basis, "runs": said.runs}
 
 
 class EventRows:
@@ -120,6 +130,8 @@ class EventRows:
     def _of_devices(self, r: Record) -> dict[str, Any] | None:
         if isinstance(r, ev.DevicesChanged):
             return {"kind": "device_unhealthy", "node": self._node(r.node), "devices": list(r.unhealthy)}
+        if isinstance(r, ev.Forecasted):
+            return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast)}
         if isinstance(r, ev.IdleWarned):
             return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
         if isinstance(r, ev.BudgetChanged | ev.BudgetNoticed | ev.BudgetUsedUp | ev.BudgetBegan):

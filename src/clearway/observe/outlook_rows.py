@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.observe.outlook_words import (
     change_sentence,
+    eta_sentence,
     expected_sentence,
     fits_sentence,
     lack_sentence,
@@ -14,7 +15,7 @@ from clearway.observe.outlook_words import (
 from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
-    from clearway.model.outlook import Change, Holder, Lack, Outlook
+    from clearway.model.outlook import Change, Eta, Holder, Lack, Outlook
     from clearway.observe.timeline import Face
 
 
@@ -27,6 +28,7 @@ def outlook_row(outlook: Outlook, face: Face) -> dict[str, Any]:
         "verdict": outlook.verdict,
         "text": expected_sentence(outlook, face.moment),
         "expected": expected,
+        "eta": None if outlook.eta is None else _eta(outlook.eta, face),
         "lacks": [_lack(one, face) for one in outlook.lacks],
         "changes": [_change(one) for one in outlook.changes],
         "fits": {"nodes": list(outlook.fits), "more": outlook.more_fit, "of": outlook.of_nodes},
@@ -34,6 +36,11 @@ def outlook_row(outlook: Outlook, face: Face) -> dict[str, Any]:
         "looked_to": None if outlook.looked_us is None else face.at(outlook.looked_us),
         "now": None if outlook.reason is None else sentence(outlook.reason, face.moment),
     }
+
+
+def _eta(eta: Eta, face: Face) -> dict[str, Any]:
+    low, middle, high = (None if us is None else face.at(us) for us in (eta.low_us, eta.median_us, eta.high_us))
+    return {"low": low, "median": middle, "high": high, "samples": eta.samples, "text": eta_sentence(eta, face.moment)}
 
 
 def _lack(lack: Lack, face: Face) -> dict[str, Any]:

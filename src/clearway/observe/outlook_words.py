@@ -11,7 +11,7 @@ from clearway.observe.words import resource_words
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from clearway.model.outlook import Change, Holder, Lack, Outlook, Value
+    from clearway.model.outlook import Change, Eta, Holder, Lack, Outlook, Value
 
     Moment = Callable[[int], str]
 
@@ -69,6 +69,16 @@ def expected_sentence(outlook: Outlook, moment: Moment = amounts.seconds) -> str
         return "nobody knows when it will start: what it waits for has no estimate of its end"
     where = f" on {_some(outlook.nodes)}"
     return f"expected to start at {moment(outlook.start_us)}{where}, if nothing else comes and the estimates hold"
+
+
+def eta_sentence(eta: Eta, moment: Moment = amounts.seconds) -> str:
+    """Return how sure the start of a job is."""
+    if eta.median_us is None:
+        return f"in most of {eta.samples} runs ahead it does not start as far as was looked"
+    latest = "is open" if eta.high_us is None else moment(eta.high_us)
+    earliest = moment(eta.median_us if eta.low_us is None else eta.low_us)
+    sure = f"8 of 10 between {earliest} and {latest}" if eta.high_us is not None else f"how late at worst {latest}"
+    return f"most likely starts around {moment(eta.median_us)} ({sure}, by {eta.samples} runs ahead on forecasts)"
 
 
 def fits_sentence(outlook: Outlook) -> str:

@@ -22,6 +22,7 @@ from clearway.model.states import State, shown
 from clearway.model.use import together
 from clearway.model.values import SECOND_US
 from clearway.observe import amounts
+from clearway.observe.event_rows import forecast_row
 from clearway.observe.flow_lines import FlowLines
 from clearway.observe.summary import Summary
 from clearway.observe.tracks import AttemptTrack, ClassHistory, JobTrack, MachineTrack, TaskTrack, stretches
@@ -89,6 +90,7 @@ class Timeline:
             Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
             ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._machine_gone,
             ev.NodeRemoved: self._node_removed, ev.IdleWarned: self._idle_warned,
+            ev.Forecasted: self._forecasted,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -228,6 +230,9 @@ class Timeline:
     def _stopping(self, r: ev.Stopping) -> None:
         track = self._jobs[r.job]
         self._event(r.at_us, "stopping", job=track.name, attempt=r.attempt, end=str(r.end), cause=self._text(r.cause))
+
+    def _forecasted(self, r: ev.Forecasted) -> None:
+        self._event(r.at_us, "forecast", job=self._jobs[r.job].name, **forecast_row(r.forecast))
 
     def _idle_warned(self, r: ev.IdleWarned) -> None:
         since = self._face.at(r.since_us)

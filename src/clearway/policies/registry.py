@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clearway.core.mix import Mix
 from clearway.core.protocols import Filter, Order, QueueOrder, Rules, Score, Taking
-from clearway.model.errors import InputError, NotYetError
+from clearway.model.errors import InputError
 from clearway.model.fleet import PolicySpec
 from clearway.model.machine_words import read_policy
 from clearway.policies.filter.gpu_model import GpuModel
@@ -82,8 +82,6 @@ def rules_for(spec: PolicySpec) -> Rules:
     for name, _ in spec.score:
         if name not in SCORES:
             raise InputError("score", name, "one of " + ", ".join(sorted(SCORES)))
-    if spec.estimate == "forecast":
-        raise NotYetError.of("estimate", spec.estimate, "policy")
     if spec.fallback not in ORDERS:
         raise InputError("fallback", spec.fallback, "one of " + ", ".join(sorted(ORDERS)))
     orders = tuple(_order(name, spec) for name in spec.order)
@@ -104,6 +102,7 @@ def rules_for(spec: PolicySpec) -> Rules:
         time_slice_us=spec.time_slice_us,
         reservation_timeout_us=spec.reservation_timeout_us,
         topology=dict(spec.score).get(Topology.name, 0),
+        quantile=spec.quantile if spec.estimate == "forecast" else 0,
         proportional=spec.share_memory == "proportional",
     )
 

@@ -7,6 +7,7 @@ from clearway.model import flow_events as fe
 from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, SearchSpec, StepSpec, StopSpec
+from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
 from clearway.model.reasons import Code, because
@@ -137,6 +138,7 @@ def _measured_records() -> list[ev.Record]:
         ev.BudgetNoticed(83, "b"),
         ev.BudgetUsedUp(84, "b"),
         ev.BudgetBegan(85, "b"),
+        ev.Forecasted(86, JOB, Forecast(tuple(range(1, 14)), 7, "queue", 3, "hash")),
     ]
 
 

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from clearway.core.profile import NEVER, OVERRUN_PARTS
+from clearway.core.profile import NEVER
 from clearway.model.events import Resized, Started, Stopping, TaskRef
 from clearway.model.states import State
 from clearway.ports.engine import TaskIsGone
@@ -40,7 +40,7 @@ def ahead(world: World, jobs: Sequence[JobId], now_us: int, first: Sequence[Ask]
 
     `first` is asked at once. What has overrun its estimate ends as a cycle expects it to. The world stays as it is.
     """
-    return _Ahead(twin(world), frozenset(jobs), now_us).run(first)
+    return Ahead(twin(world), frozenset(jobs), now_us).run(first)
 
 
 def look_ahead(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool]) -> tuple[Begins | None, int | None]:
@@ -48,12 +48,12 @@ def look_ahead(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool
 
     `goes_on` is asked before each moment that is looked at.
     """
-    looking = _Ahead(twin(world), frozenset((job,)), now_us)
+    looking = Ahead(twin(world), frozenset((job,)), now_us)
     found = looking.run((), goes_on).get(job)
     return found, looking.now_us if found is None and looking.cut else None
 
 
-class _Ahead:
+class Ahead:
     """A world to which the ends come that its jobs are estimated to have."""
 
     def __init__(self, world: World, wanted: frozenset[JobId], now_us: int) -> None:
@@ -61,11 +61,13 @@ class _Ahead:
         self.found: dict[JobId, Begins] = {}
         self.cut = False  # whether looking ended before it was known
         self._ends: list[tuple[int, JobId, int]] = []
+        self._will: dict[JobId, int] = {}  # when each ends by itself
         for entry in world.jobs.values():
             if entry.held:
                 self._expect(entry.id)
 
     def run(self, first: Sequence[Ask], goes_on: Callable[[], bool] = _always) -> dict[JobId, Begins]:
+        """Ask `first` at once, and look ahead until all wanted jobs have started or `goes_on` says no."""
         step = self._step(list(first))
         for steps in count():
             if self.wanted <= self.found.keys() or (moment_us := self._next_us(step)) is None:
@@ -74,7 +76,7 @@ class _Ahead:
                 self.cut = True
                 break
             self.now_us = max(moment_us, self.now_us)
-            step = self._step(list(self._gone()))
+            step = self._step([*self._gone(), *self.come()])
         return self.found
 
     def _step(self, inputs: list[Ask | Report]) -> Step:
@@ -94,28 +96,42 @@ class _Ahead:
 
     def _expect(self, job: JobId) -> None:
         """Expect the end of a job that holds something; one of which nobody knows when it ends holds it for ever."""
-        entry, expected = self.world.jobs[job], self.world.state.view.ends.jobs[job]
-        end_us = expected.end_us
+        entry, ends = self.world.jobs[job], self.world.state.view.ends
         if entry.state == State.STOPPING:
             end_us = self.now_us
-        elif end_us <= self.now_us:
-            end_us = self.now_us + max((self.now_us - expected.start_us) // OVERRUN_PARTS, 1)
+        else:
+            drawn_us = self.end_us(job, ends.jobs[job].start_us)
+            end_us = ends.end_of(job, self.now_us) if drawn_us is None else max(drawn_us, self.now_us + 1)
         if end_us < NEVER and entry.state != State.SUSPENDED:
+            self._will[job] = end_us
             heappush(self._ends, (end_us, job, entry.attempt))
+
+    def end_us(self, job: JobId, started_us: int) -> int | None:  # noqa: ARG002 - whoever draws ends looks at both
+        """Return when a job ends that started at a moment, None: when a cycle expects it to."""
+        return None
+
+    def comes_us(self) -> int | None:
+        """Return when the next job comes; None: nothing does."""
+        return None
+
+    def come(self) -> list[Ask]:
+        """Return the jobs that come now."""
+        return []
 
     def _next_us(self, step: Step) -> int | None:
         ends = self._ends[0][0] if self._ends else None
-        return min((moment for moment in (ends, step.next_us) if moment is not None), default=None)
+        moments = (ends, step.next_us, self.comes_us())
+        return min((moment for moment in moments if moment is not None), default=None)
 
     def _gone(self) -> list[TaskIsGone]:
         """Return the reports that are due: tasks at their end, and those that were told to go."""
         found: dict[TaskRef, None] = {}
         while self._ends and self._ends[0][0] <= self.now_us:
             end_us, job, attempt = heappop(self._ends)
-            entry, expected = self.world.jobs.get(job), self.world.state.view.ends.jobs.get(job)
-            if entry is None or expected is None or entry.attempt != attempt:
+            entry = self.world.jobs.get(job)
+            if entry is None or entry.attempt != attempt or not entry.held:
                 continue  # it is over, or waits for its next attempt
-            over = entry.state == State.STOPPING or end_us >= expected.end_us
+            over = entry.state == State.STOPPING or end_us >= self._will.get(job, NEVER)
             keys = sorted(entry.held) if over else sorted(entry.leaving & entry.held.keys())
             found.update(dict.fromkeys(TaskRef(job, attempt, *key) for key in keys))
         return [TaskIsGone(task, 0) for task in found]

@@ -23,6 +23,7 @@ from clearway.model.outlook import Change, Outlook
 from clearway.model.reasons import Code
 from clearway.model.states import State
 from clearway.whatif.ahead import look_ahead
+from clearway.whatif.eta import etas
 from clearway.whatif.outside import outside_lacks
 from clearway.whatif.twin import twin
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from clearway.model.job import JobSpec
     from clearway.model.outlook import Lack
 
+    Patience = tuple[Callable[[], bool], Callable[[], bool]]
+
 MOST_CHANGES = 4
 MOST_TRIED = 12
 """So many changes are tried in a twin at most: each costs a copy of the world and a step."""
@@ -44,10 +47,13 @@ def _always() -> bool:
     return True
 
 
-def outlook(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool] = _always) -> Outlook:
+def outlook(
+    world: World, job: JobId, now_us: int, goes_on: Callable[[], bool] = _always, draws: Callable[[], bool] = _always
+) -> Outlook:
     """Return how things stand for a job that waits. The world stays as it is.
 
-    `goes_on` is asked before each change that is tried; no further one is, once it says no.
+    `goes_on` is asked before each change that is tried; no further one is, once it says no. `draws` in the same way
+    before each sample of how sure its start is.
     NotFoundError: there is no such job among those that are not over; ConflictError: it does not wait.
     """
     if job not in world.jobs:
@@ -57,10 +63,17 @@ def outlook(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool] =
     now_us = max(now_us, world.now_us)
     base = twin(world)
     step = base.step((), now_us)
-    return _of(base, job, now_us, [record for record in step.records if isinstance(record, Started)], goes_on)
+    started = [record for record in step.records if isinstance(record, Started)]
+    return _of(base, job, now_us, started, (goes_on, draws))
 
 
-def advise(world: World, specs: Sequence[JobSpec], now_us: int, goes_on: Callable[[], bool] = _always) -> list[Outlook]:
+def advise(
+    world: World,
+    specs: Sequence[JobSpec],
+    now_us: int,
+    goes_on: Callable[[], bool] = _always,
+    draws: Callable[[], bool] = _always,
+) -> list[Outlook]:
     """Return how things would stand for jobs if they were submitted now, together. The world stays as it is.
 
     The errors of a submit: a queue, limit or job that is named and not there.
@@ -75,10 +88,10 @@ def advise(world: World, specs: Sequence[JobSpec], now_us: int, goes_on: Callabl
     if not isinstance(numbers, tuple):
         raise ConflictError(f"a submit was answered with {numbers!r}")
     started = [record for record in step.records if isinstance(record, Started)]
-    return [_of(base, job, now_us, started, goes_on) for job in numbers]
+    return [_of(base, job, now_us, started, (goes_on, draws)) for job in numbers]
 
 
-def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], goes_on: Callable[[], bool]) -> Outlook:
+def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], patience: Patience) -> Outlook:
     whole, job = job, _in_line(base, job)
     for record in started:
         if record.job in {job, whole} or base.jobs[record.job].array == whole:
@@ -86,8 +99,11 @@ def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], goes_o
     entry = base.jobs.get(job)
     if entry is None:
         raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
+    goes_on, draws = patience
     begins, looked_us = look_ahead(base, job, now_us, goes_on)
     found = Outlook(_verdict(base, entry), _lacks(base, entry), _changes(base, entry, now_us, goes_on))
+    if base.state.view.forecasts.said:
+        found = replace(found, eta=etas(base, [job], now_us, goes_on=draws).get(job))
     if begins is not None:
         found = replace(found, start_us=begins.start_us, nodes=begins.nodes)
     return _with_nodes(base, entry, replace(found, looked_us=looked_us))

@@ -27,6 +27,7 @@ def twin(world: World) -> World:
     for running in state.view.running.values():
         memo[id(running)] = _copied(running)
     memo[id(world.step_records)], memo[id(world.step_actions)] = [], []
+    memo[id(world.forecasting)] = None if world.forecasting is None else world.forecasting.aside()
     return deepcopy(world, memo)
 
 
@@ -49,4 +50,6 @@ def _nouns(world: World) -> Iterator[object]:
         yield from (cls.entries[at] for at in range(len(cls.entries)))
     yield from (one for held in ledger.holdings.values() for one in held)
     yield from view.ends.jobs.values()
+    yield from view.forecasts.said.values()
+    yield from state.runs.kept
     yield from (places.demand for places in view.places.values())

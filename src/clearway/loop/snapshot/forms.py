@@ -12,10 +12,12 @@ from clearway.loop.snapshot.machines import MachinesKept
 from clearway.loop.snapshot.schedules import SchedulesKept
 from clearway.model.events import Grant, Stopping, TaskRef
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
+from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import Demand, JobSpec, Pin, Role, Topology
 from clearway.model.reasons import Reason
 from clearway.model.states import State
+from clearway.ports.forecaster import Run
 
 TaskKey = tuple[int, int]
 Inputs = tuple[tuple[str, int], ...]
@@ -224,3 +226,6 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     machines: MachinesKept = MachinesKept()
     arrays: tuple[ArrayKept, ...] = ()
     budgets: tuple[BudgetKept, ...] = ()
+    forecasts: tuple[tuple[JobId, Forecast], ...] = ()
+    runs: tuple[Run, ...] = ()
+    runs_count: int = 0

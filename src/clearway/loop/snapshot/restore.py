@@ -45,6 +45,8 @@ def restore(kept: f.WorldKept) -> World:
     for booking in kept.bookings:
         view.set_booking(booking.booking, dict(booking.places))
     _jobs(state, kept)
+    view.forecasts.said.update(kept.forecasts)
+    state.runs.put_back(kept.runs, kept.runs_count)
     for running in kept.running:
         _running(state, running)
     _line(state, kept)
@@ -120,7 +122,10 @@ def _running(state: WorldState, kept: f.RunningKept) -> None:
     )  # fmt: skip
     held = [Held(grant, entry.spec.roles[grant.role].demand) for grant in entry.held.values()]
     view.start(kept.job, entry.spec, held, kept.started_us)
-    view.ends.put_back(kept.job, Expected(*kept.expected))
+    if kept.stopping:
+        view.ends.expect(kept.job, kept.expected[1])
+    else:
+        view.ends.put_back(kept.job, Expected(*kept.expected))
     running = Running(candidate, kept.attempt, kept.started_us, kept.calm_until_us)
     running.spec, running.priority = entry.spec, kept.priority
     running.ended_task, running.stopping, running.paused = kept.ended_task, kept.stopping, kept.paused

@@ -71,6 +71,9 @@ def take(world: World) -> f.WorldKept:
         machines=take_machines(state),
         arrays=take_arrays(state),
         budgets=take_budgets(state),
+        forecasts=tuple(view.forecasts.said.items()),
+        runs=tuple(state.runs.kept),
+        runs_count=state.runs.count,
         copies=tuple(_copies(cast("NodeId", n), c.taken()) for n, c in view.ledger.shelves.on.items()),
     )
 

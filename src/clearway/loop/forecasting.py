@@ -1,0 +1,45 @@
+"""Who is asked how long a job will run, and when: once, before it joins the line; the answer is a record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clearway.model import events as ev
+from clearway.ports.forecaster import known_of
+
+if TYPE_CHECKING:
+    from clearway.loop.entry import JobEntry
+    from clearway.loop.state import WorldState
+    from clearway.loop.world import World
+    from clearway.ports.forecaster import Forecaster
+
+MOST_LEARNT = 64
+"""So many runs are learnt from in a step at most, however many have ended: the others are next time."""
+
+
+class Forecasting:
+    """A forecaster beside a world. What it has learnt is no part of the state: what it said is in the records."""
+
+    def __init__(self, forecaster: Forecaster, *, learns: bool = True) -> None:
+        """Begin with a forecaster that knows nothing; one that does not learn stays as it is."""
+        self.forecaster, self.learns = forecaster, learns
+        self._learnt = 0
+
+    def learn(self, state: WorldState, most: int = MOST_LEARNT) -> None:
+        """Take in runs that have ended since the last time, so many at most."""
+        if not self.learns or self._learnt == state.runs.count:
+            return
+        self._learnt = max(self._learnt, state.runs.count - len(state.runs.kept))
+        for run, _ in zip(state.runs.behind(self._learnt), range(most), strict=False):
+            self.forecaster.learn(run)
+            self._learnt += 1
+
+    def see_to(self, world: World, entry: JobEntry) -> None:
+        """Forecast how long a job will run, unless that has been done."""
+        if entry.id not in world.state.view.forecasts.said:
+            said = self.forecaster.forecast(known_of(entry.spec, entry.submitted_us))
+            world.emit(ev.Forecasted(world.now_us, entry.id, said))
+
+    def aside(self) -> Forecasting:
+        """Return the same for a world in which things are only tried out: it does not learn from them."""
+        return Forecasting(self.forecaster, learns=False)
