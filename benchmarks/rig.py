@@ -150,7 +150,7 @@ class CoreRig:
         job = JobId(self._next)
         self._next += 1
         candidate = self._jobs[job] = Candidate(job, spec, now_us, spec.estimate_us, spec.priority)
-        self._view.join(Waiting(candidate, 0), now_us)
+        self._view.join(Waiting(candidate, 0, spec.estimate_us), now_us)
 
     def _carry_out(self, records: Sequence[object], now_us: int) -> list[Started]:
         view, started = self._view, []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from clearway.loop.forecast_state import MOST_RUNS
@@ -12,13 +14,15 @@ from clearway.model import events as ev
 from clearway.model.asks import Cancel, Change, ControllerUp, SetPolicy
 from clearway.model.errors import InputError
 from clearway.model.fleet import PolicySpec
-from clearway.model.ids import JobId
 from clearway.model.values import SECOND_US
 from clearway.policies.registry import policy_named
 from clearway.ports.engine import TaskIsGone
 from clearway.testing.builders import Bench, job, node
 from clearway.whatif.twin import twin
 from tests.loop.forecasters import Told, even, sure
+
+if TYPE_CHECKING:
+    from clearway.model.ids import JobId
 
 BY_FORECAST = PolicySpec(order=("sjf", "fifo"), estimate="forecast")
 

@@ -69,6 +69,7 @@ POLICY = """
 order: [fair, priority, fifo]
 backfill: conservative
 estimate: forecast
+quantile: 0.95
 preempt: [priority, reclaim]
 priority_inheritance: true
 fairness: {measure: dominant, half_life: 2d}
@@ -257,6 +258,7 @@ def test_every_word_of_a_policy_arrives_where_it_belongs() -> None:
         order=("fair", "priority", "fifo"),
         backfill="conservative",
         estimate="forecast",
+        quantile=950,
         preempt=("priority", "reclaim"),
         priority_inheritance=True,
         score=(("affinity", 1), ("cost", 0), ("fragmentation", 2), ("spread", 0), ("topology", 1)),

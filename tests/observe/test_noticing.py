@@ -9,6 +9,7 @@ import pytest
 from clearway.control import Board
 from clearway.control.controller import Controller
 from clearway.engines.fake import FakeEngine, Life, ManualClock, Room
+from clearway.loop.forecasting import Forecasting
 from clearway.loop.world import World
 from clearway.model.asks import Drain, Submit
 from clearway.model.errors import StoreError
@@ -16,6 +17,7 @@ from clearway.model.values import SECOND_US
 from clearway.observe.noticing import Notice, Noticing
 from clearway.store.memory import MemoryJournal
 from clearway.testing.builders import job, node
+from tests.loop.forecasters import Told, sure
 
 if TYPE_CHECKING:
     from clearway.model.asks import Ask
@@ -112,6 +114,16 @@ def test_a_deadline_is_told_when_it_is_at_risk_and_when_it_is_missed(*, restart:
     rig.later(100)
     titles = [notice.title for notice in rig.told if notice.kind == "deadline"]
     assert titles == ["job late (2): deadline at risk", "job late (2): deadline missed"]
+
+
+def test_where_its_user_says_nothing_a_deadline_is_at_risk_by_the_forecast() -> None:
+    rig = Rig()
+    rig.controller.world.forecasting = Forecasting(Told(long=sure(200)))
+    rig.turn(Submit((job("long", gpus=2, deadline_us=150 * SECOND_US),)))
+    rig.later(10)
+    (told,) = [notice for notice in rig.told if notice.kind == "deadline"]
+    assert told.title == "job long (1): deadline at risk"
+    assert "expected to be at 1970-01-01T00:03:21Z" in told.text
 
 
 def test_gpus_that_idle_while_jobs_wait_are_told_once() -> None:

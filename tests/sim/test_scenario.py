@@ -188,7 +188,6 @@ def test_a_bad_value_outside_of_jobs_refuses_the_file(text: str, said: str) -> N
         "services: [{name: S}]",
         "load: [{service: S}]",
         "policy: {order: [learned, fifo]}",
-        "policy: {estimate: forecast}",
     ],
 )  # fmt: skip
 def test_what_is_known_but_not_carried_out_refuses_the_file_with_its_own_error(text: str) -> None:

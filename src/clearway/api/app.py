@@ -47,6 +47,7 @@ from clearway.api.past import whatif_routes
 from clearway.api.past.relay import Relay
 from clearway.api.past.whatifs import Whatifs
 from clearway.api.roles import check_table
+from clearway.forecast import RunTimes
 from clearway.whatif.follow import Follower
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     """Return the app that serves a desk. Without a token only the owner's socket leads in (but to `health`)."""
     app = app_of_routes()
     app.state.desk = desk
-    app.state.follower = Follower(desk.journal)
+    app.state.follower = Follower(desk.journal, RunTimes())
     app.state.chart = Chart(desk.journal, desk.board)
     app.state.hub = Hub(desk)
     app.state.relay = Relay(desk.settings.home)

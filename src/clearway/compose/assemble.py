@@ -15,7 +15,9 @@ from clearway.compose.stores import engine_home, lead, upkeep_of
 from clearway.compose.watching import watching_of
 from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
 from clearway.engines.local.paths import log_path
+from clearway.forecast import RunTimes
 from clearway.learn.optuna_sampler import OptunaSampler
+from clearway.loop.forecasting import Forecasting
 from clearway.loop.world import World
 from clearway.model.asks import SetBudget, SetLimit, SetPolicy, SetQueue
 from clearway.model.errors import InputError
@@ -76,8 +78,10 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         watching = watching_of(settings, journal, board)
         reach = Reach(settings)
         engine = engine_of(Around(settings, (journal.place, journal.term), watching.traces, reach))
+        world = World(policy)
+        world.forecasting = Forecasting(RunTimes())
         controller = Controller(
-            World(policy), clock, engine, journal, board=board, first=() if known else first,
+            world, clock, engine, journal, board=board, first=() if known else first,
             upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=watching.ears,
             wall_us=lambda: time.time_ns() // 1000,
         )  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
+from clearway.model.forecast import HALF
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
 from clearway.observe.pace import Pace
@@ -48,10 +49,11 @@ class Names:
 class _Live:
     """What is known of a job that is not over."""
 
-    __slots__ = ("estimate_us", "queue", "since_us", "started_us")
+    __slots__ = ("estimate_us", "forecast_us", "queue", "since_us", "started_us")
 
     def __init__(self, queue: str, since_us: int, estimate_us: int | None = None) -> None:
         self.queue, self.since_us, self.estimate_us, self.started_us = queue, since_us, estimate_us, 0
+        self.forecast_us = 0
 
 
 class Meter:
@@ -76,6 +78,7 @@ class Meter:
         tallies = (self._decide, self._commit, self._wait, self._ratio, self._cycles, self._submitted, self._refused)
         registry.register(Tallies(*tallies, self._ended, self._attempts, self._preemptions, self._lost))
         self._on: dict[type, Callable[[Any], None]] = {
+            ev.Forecasted: self._forecasted,
             ev.Submitted: self._submitted_, ev.Refused: self._refused_, ev.Started: self._started,
             ev.Requeued: self._requeued, ev.Stopping: self._stopping, ev.AttemptEnded: self._attempt_ended,
             ev.Ended: self._ended_, ev.Changed: self._changed, ev.Planned: self._planned, ev.NodeLost: self._node_lost,
@@ -107,6 +110,11 @@ class Meter:
             since_us = r.since_us if r.array else r.at_us
             self._jobs[r.job] = _Live(r.spec.queue, since_us, r.spec.estimate_us)
 
+    def _forecasted(self, r: ev.Forecasted) -> None:
+        live = self._jobs.get(r.job)
+        if live is not None:
+            live.forecast_us = r.forecast.at(HALF)
+
     def _refused_(self, _: ev.Refused) -> None:
         self._refused.add()
 
@@ -130,6 +138,8 @@ class Meter:
         live = self._jobs.get(r.job)
         if live is not None and live.estimate_us and r.end is End.SUCCEEDED:
             self._ratio.add((r.at_us - live.started_us) / live.estimate_us, "stated")
+        if live is not None and live.forecast_us and r.end is End.SUCCEEDED:
+            self._ratio.add((r.at_us - live.started_us) / live.forecast_us, "forecast")
 
     def _ended_(self, r: ev.Ended) -> None:
         live = self._jobs.pop(r.job, None)

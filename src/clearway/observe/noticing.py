@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from clearway.model import events as ev
+from clearway.model.forecast import HALF
 from clearway.model.job import WHOLE
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clearway.control import Controller, JobRow
+    from clearway.model.forecast import Forecast
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
     from clearway.model.reasons import Reason
@@ -57,6 +59,13 @@ class _Due(NamedTuple):
     deadline_us: int
     estimate_us: int
     told: frozenset[str] = frozenset()
+    said: Forecast | None = None
+
+    def lasts_us(self, ran_us: int) -> int:
+        """Return how long the job is expected to run that has run so long: as its user says, else as forecast."""
+        if self.estimate_us or self.said is None:
+            return self.estimate_us
+        return self.said.given(ran_us, HALF) if ran_us else self.said.at(HALF)
 
 
 class Noticing:
@@ -124,6 +133,10 @@ class Noticing:
             case ev.Submitted() | ev.Changed():
                 with self._lock:
                     self._expect(record.job, record.spec)
+            case ev.Forecasted():
+                with self._lock:
+                    if record.job in self._due:
+                        self._due[record.job] = self._due[record.job]._replace(said=record.forecast)
             case ev.Started():
                 self._of_job(number, record.at_us, "started", record.job, f"attempt {record.attempt}", record.cause)
             case ev.AttemptEnded() if record.end in _ENDS:
@@ -153,8 +166,8 @@ class Noticing:
 
     def _expect(self, job: JobId, spec: JobSpec) -> None:
         if spec.deadline_us is not None and spec.array is None:
-            told = self._due[job].told if job in self._due else frozenset()
-            self._due[job] = _Due(spec.deadline_us, spec.estimate_us or 0, told)
+            known = self._due.get(job, _Due(0, 0))
+            self._due[job] = known._replace(deadline_us=spec.deadline_us, estimate_us=spec.estimate_us or 0)
 
     def _of_job(self, number: int, at_us: int, kind: str, job: JobId, what: str, cause: Reason | None) -> None:
         row = self._driver.board.jobs.get(job)
@@ -170,7 +183,8 @@ class Noticing:
         if row is None or row.over:
             return
         begins_us = row.started_us if row.started_us and row.state is not State.PENDING else row.promised_us or now_us
-        ends_us = max(now_us, max(begins_us, now_us if row.state is State.PENDING else 0) + one.estimate_us)
+        begins_us = max(begins_us, now_us if row.state is State.PENDING else 0)
+        ends_us = max(now_us, begins_us + one.lasts_us(max(now_us - begins_us, 0)))
         kind = "missed" if now_us > one.deadline_us else "at risk" if ends_us > one.deadline_us else ""
         if not kind or kind in one.told:
             return

@@ -16,6 +16,7 @@ from clearway.sim.engine import SimEngine
 from clearway.sim.events import RerunWish
 from clearway.sim.faults import Script
 from clearway.sim.flow_play import FlowPlay
+from clearway.sim.forecasting import forecasting_for
 from clearway.sim.heap import VirtualClock
 from clearway.sim.provider import SimProvider
 from clearway.sim.scenario import read_scenario
@@ -60,7 +61,7 @@ def simulate(source: str | Path | Scenario, *, seed: int = 0) -> Outcome:
         world = World(scenario.policy, seed)
         for record in journal:
             world.apply(record)
-        return world
+        return forecasting_for(world)
 
     engine = SimEngine(VirtualClock(), scenario.nodes, scenario.policy.lease_us)
     script = Script(scenario.events, journal, rebuild, scenario.clock_us if scenario.schedules else None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.loop.world import World
 from clearway.model.words import read_job
+from clearway.sim.forecasting import forecasting_for
 from clearway.sim.run import simulate
 from clearway.sim.scenario import read_scenario
 from clearway.whatif.outlook import advise
@@ -30,6 +31,7 @@ def advise_in(path: Path, jobs: Sequence[Mapping[str, object]], at_us: int = 0) 
         if record.at_us > at_us:
             break
         world.apply(record)
+    forecasting_for(world)
     specs = [_read(world, dict(words)) for words in jobs]
     return [(spec.name, found) for spec, found in zip(specs, advise(world, specs, at_us), strict=True)]
 

@@ -13,6 +13,7 @@ from clearway.model.asks import SetLimit, SetQueue
 from clearway.model.fleet import PLENTY
 from clearway.sim.arrivals import AfterThought
 from clearway.sim.engine import SimEngine
+from clearway.sim.forecasting import forecasting_for
 from clearway.sim.heap import VirtualClock
 from clearway.sim.results import figures
 from clearway.sim.results.fold import Fold
@@ -88,7 +89,7 @@ def replay(plan: Plan, told: Callable[[int], bool] = lambda _: True) -> Outcome:
 
 
 def _run(plan: Plan, fold: Fold, told: Callable[[int], bool]) -> bool:
-    world = World(plan.policy, plan.seed)
+    world = forecasting_for(World(plan.policy, plan.seed))
     engine = SimEngine(VirtualClock(), plan.fleet.nodes, plan.policy.lease_us)
     listed = _exact(open_workload(plan.workload).arrivals(plan.load), really=plan.policy.estimate == "oracle")
     arrivals = fold.expect(listed) if plan.thinking is None else AfterThought(listed, plan.thinking, fold.know)
