@@ -92,6 +92,16 @@ class Fits(Form):
     of: Annotated[int, says("how many nodes there are")]
 
 
+class Arrival(Form):
+    """When a job starts, out of many runs ahead with run times drawn from their forecasts."""
+
+    low: Annotated[Moment | None, says("in 1 of 10 runs ahead it starts before; null: later than was looked")]
+    median: Annotated[Moment | None, says("in half of them it starts before; null: later than was looked")]
+    high: Annotated[Moment | None, says("in 9 of 10 it starts before; null: later than was looked")]
+    samples: Annotated[int, says("how many runs ahead there were")]
+    text: Annotated[str, says("a sentence")]
+
+
 class Prospect(Form):
     """How things stand for a job."""
 
@@ -100,6 +110,7 @@ class Prospect(Form):
     ]
     text: Annotated[str, says("when it is expected to start, as a sentence")]
     expected: Annotated[Expected | None, says("when and where, by the estimates of what runs; null: not known")]
+    eta: Annotated[Arrival | None, says("how sure the start is; null: run times are not forecast, or it took too long")]
     lacks: Annotated[list[Lack], says("what it lacks")]
     changes: Annotated[list[Changed], says("what would let it start at once")]
     fits: Annotated[Fits, says("the nodes that are large enough")]
