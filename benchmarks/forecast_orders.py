@@ -1,120 +1,117 @@
-"""What forecasts are worth to orders and to backfill: the same past replayed by known, forecast and other run times."""
+"""What forecasts are worth to an order: shortest first by known run times, by forecasts, by typical ones, by chance."""
 
 from __future__ import annotations
 
-import random
-from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+import csv
+import sys
+from bisect import insort
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clearway.loop.forecasting import Forecasting
-from clearway.loop.world import World
-from clearway.model.asks import SetQueue
-from clearway.model.events import Ended, Reserved, Started, Submitted
-from clearway.model.states import State
+from benchmarks.forecast_replays import drawn, replayed, told, untold
+from clearway.forecast import RunTimes
+from clearway.model.fleet import PolicySpec
+from clearway.model.forecast import LEVELS, Forecast
+from clearway.model.job import WHOLE
 from clearway.model.values import SECOND_US
-from clearway.sim.engine import SimEngine
-from clearway.sim.heap import VirtualClock
-from clearway.sim.run import drive
+from clearway.sim.workloads import open_workload
+from clearway.sim.workloads.fleets import fleet_for
+from clearway.sim.workloads.survey import Survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from argparse import Namespace
+    from collections.abc import Iterable
+    from pathlib import Path
 
-    from clearway.model.events import Record
-    from clearway.model.fleet import PolicySpec
-    from clearway.model.ids import JobId
-    from clearway.ports.forecaster import Forecaster
+    from clearway.ports.forecaster import Known, Run
     from clearway.sim.workloads.fleets import Fleet
     from clearway.sim.workloads.trace import Arrival
 
-BOUND_US = 10 * SECOND_US
-"""Shorter runs count as this long in a bounded slowdown."""
+SHORTEST = PolicySpec(order=("sjf", "fifo"), backfill="none")
+NODE_GPUS = 8
+HALF, UNDER_LOAD = 0.5, 0.6
+"""So much is left of Philly's own machines, and of those that ITP's work would fill to 80 %."""
+CROWDED = {
+    "philly": ("philly/philly.csv.gz", HALF),
+    **{f"itp-{n}": (f"itp-elasticflow/cluster{n}.csv.gz", UNDER_LOAD) for n in ("01", "03", "05", "06", "09")},
+}
+KEYS = {
+    "sjf": "shortest first, half Philly's machines, ITP's under load: by known run times, forecasts, medians, chance",
+    "sjf_excess_over_random": "philly: what forecasts cost over known run times, as part of what a random order costs",
+}
 
 
-class Came(NamedTuple):
-    """What came of a replay: mean completion time (s), mean bounded slowdown, promises made and those broken."""
+def run(args: Namespace) -> dict[str, Any]:
+    """Replay the pasts that `--only` names, or all."""
+    names = [name for name in CROWDED if name in (args.only or ())] or list(CROWDED)
+    found: dict[str, Any] = {"sjf": shortest_first(args.data, names)}
+    if "philly" in names:
+        found["sjf_excess_over_random"] = float(found["sjf"][0]["excess / random's"])
+    return found
 
-    mean_jct_s: float
-    slowdown: float
-    promised: int
-    delayed: int
 
-
-class Watch:
-    """Follows the records of a replay."""
+class GroupMedian:
+    """Forecasts the median of the past runs of the same queue and size, else of all; the baseline of many papers."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
-        self._in: dict[JobId, int] = {}
-        self._started: dict[JobId, int] = {}
-        self._promised: dict[JobId, int] = {}
-        self._jct: list[int] = []
-        self._slow: list[float] = []
-        self.promised = self.delayed = 0
+        """Begin with nothing known."""
+        self._runs: dict[tuple[str, int], list[int]] = {}
 
-    def __call__(self, records: Sequence[Record]) -> None:
-        """Take the next records."""
-        for r in records:
-            if isinstance(r, Submitted):
-                self._in[r.job] = r.at_us
-            elif isinstance(r, Started):
-                self._started[r.job] = r.at_us
-                if (start_us := self._promised.pop(r.job, None)) is not None:
-                    self.delayed += r.at_us > start_us
-            elif isinstance(r, Reserved):
-                self._reserved(r)
-            elif isinstance(r, Ended):
-                self._ended(r)
+    def forecast(self, known: Known) -> Forecast:
+        """Return the median as if it were certain."""
+        runs = self._runs.get((known.queue, known.milli_gpus)) or self._runs.get(("", 0)) or [3600 * SECOND_US]
+        return _sure(runs[len(runs) // 2])
 
-    def _reserved(self, r: Reserved) -> None:
-        """Count a first promise: a later one does not mend that it was broken."""
-        if r.grants and r.job not in self._promised:
-            self.promised += 1
-            self._promised[r.job] = r.start_us
-
-    def _ended(self, r: Ended) -> None:
-        begun_us, started_us = self._in.pop(r.job), self._started.pop(r.job, None)
-        self._promised.pop(r.job, None)
-        if r.state is not State.REFUSED and started_us is not None:
-            jct_us = r.at_us - begun_us
-            self._jct.append(jct_us)
-            self._slow.append(max(1.0, jct_us / max(r.at_us - started_us, BOUND_US)))
-
-    def came(self) -> Came:
-        """Return what came of it."""
-        return Came(fmean(self._jct) / SECOND_US, fmean(self._slow), self.promised, self.delayed)
+    def learn(self, run: Run) -> None:
+        """Keep the run in its place."""
+        for key in ((run.known.queue, run.known.milli_gpus), ("", 0)):
+            insort(self._runs.setdefault(key, []), run.ran_us)
 
 
-def told(arrivals: Iterable[Arrival]) -> list[Arrival]:
-    """Return jobs whose users know exactly how long they run."""
-    return [_with(one, one.truth.runtime_us(1)) for one in arrivals]
+def _sure(us: int) -> Forecast:
+    return Forecast((us,) * len(LEVELS), us, "group median")
 
 
-def untold(arrivals: Iterable[Arrival]) -> list[Arrival]:
-    """Return jobs whose users say nothing."""
-    return [_with(one, None) for one in arrivals]
+def _crowded(data: Path, name: str) -> tuple[list[Arrival], Fleet]:
+    """Return the jobs and too few machines; Philly's virtual clusters have half of their own each."""
+    file, part = CROWDED[name]
+    trace = open_workload(data / file)
+    fleet = fleet_for(trace, Survey.of(trace))
+    nodes = fleet.nodes[: max(1, round(len(fleet.nodes) * part))]
+    own = _virtual_clusters(data) if name == "philly" else {}
+    queues = tuple(
+        replace(one, limit=(("gpus", round(own[one.name] * NODE_GPUS * part) * WHOLE),)) if one.name in own else one
+        for one in fleet.queues
+    )
+    return list(trace.arrivals()), fleet._replace(nodes=nodes, queues=queues)
 
 
-def drawn(arrivals: Iterable[Arrival], seed: int) -> list[Arrival]:
-    """Return jobs whose users say anything at all: by them the order is a random one."""
-    chance = random.Random(seed)
-    return [_with(one, chance.randrange(1, 10**12)) for one in arrivals]
+def _virtual_clusters(data: Path) -> dict[str, int]:
+    """Return how many nodes each virtual cluster of Philly has."""
+    with (data / "philly" / "philly_vc.csv").open() as text:
+        return {row["vc"]: int(row["node num"]) for row in csv.DictReader(text)}
 
 
-def _with(one: Arrival, estimate_us: int | None) -> Arrival:
-    return one._replace(spec=replace(one.spec, time_estimate_us=estimate_us, time_limit_us=None))
+def shortest_first(data: Path, names: Iterable[str]) -> list[dict[str, str]]:
+    """Return, for each past, what orders by known, forecast, typical and random run times come to."""
+    by_forecast = replace(SHORTEST, estimate="forecast")
+    rows = []
+    for name in names:
+        arrivals, fleet = _crowded(data, name)
+        known = replayed(told(arrivals), fleet, SHORTEST).mean_jct_s
+        chance = replayed(drawn(arrivals, 1), fleet, SHORTEST).mean_jct_s - known
+        forecast = replayed(untold(arrivals), fleet, by_forecast, RunTimes()).mean_jct_s
+        typical = replayed(untold(arrivals), fleet, by_forecast, GroupMedian()).mean_jct_s
+        rows.append({
+            "past": name, "jobs": f"{len(arrivals):,}", "known, mean s": f"{known:,.0f}",
+            "forecast / known": f"{forecast / known:.2f}",
+            "excess / random's": f"{_part(forecast - known, chance):.3f}",
+            "group median's": f"{_part(typical - known, chance):.3f}", "random / known": f"{1 + chance / known:.2f}",
+        })  # fmt: skip
+        print("   ".join(rows[-1].values()), file=sys.stderr, flush=True)
+    return rows
 
 
-def run(
-    arrivals: Iterable[Arrival], fleet: Fleet, policy: PolicySpec, forecaster: Forecaster | None = None, seed: int = 1
-) -> Came:
-    """Replay jobs on a fleet under a policy, to the end of the last."""
-    world = World(policy, seed)
-    if forecaster is not None:
-        world.forecasting = Forecasting(forecaster)
-    watch = Watch()
-    engine = SimEngine(VirtualClock(), fleet.nodes, policy.lease_us)
-    set_up: list[Any] = [SetQueue(queue) for queue in fleet.queues]
-    drive(world, engine, arrivals, watch, set_up=set_up)
-    return watch.came()
+def _part(excess: float, of: float) -> float:
+    return excess / of if of else 0.0
