@@ -25,10 +25,10 @@ def holds(rule: str, ends: list[str]) -> bool:
     }[rule]
 
 
-def come_to(steps: list[dict[str, Any]], handed: Any = None) -> dict[str, Any]:
+def come_to(steps: list[dict[str, Any]], handed: Any = None, left_out: str = "") -> dict[str, Any]:
     """Return state, result, input and starts of each step, the state of the run, its result and what it took back.
 
-    Steps stand in order; `handed` is what the first ones have as their input.
+    Steps stand in order; `handed` is what the first ones have as their input; a person has `left_out` one of them.
     """
     done: dict[str, dict[str, Any]] = {}
     skipped_by_choice: set[str] = set()
@@ -38,7 +38,7 @@ def come_to(steps: list[dict[str, Any]], handed: Any = None) -> dict[str, Any]:
         ends = [b["state"] for b in before]
         entry: dict[str, Any] = {"state": "", "result": None, "input": None, "starts": 0}
         done[name] = entry
-        if name in skipped_by_choice:
+        if name == left_out or name in skipped_by_choice:
             entry["state"] = "skipped"
         elif not holds(step.get("rule", "all_succeeded"), ends):
             entry["state"] = "upstream_failed" if any(e in FAILED for e in ends) else "skipped"

@@ -295,6 +295,8 @@ class FlowTrack:
             self.todo[name] = None
 
     def _result(self, track: StepTrack) -> str:
+        if track.state == StepState.SKIPPED and track.skip is not None:
+            return NULL
         if track.spec.alias:
             return self.steps[track.spec.gather[0]].result
         if track.spec.gathers:

@@ -109,29 +109,27 @@ class StateGraph:
         """Take in a round, and say what comes next: the new state, the nodes to visit, or what a person is asked."""
         if "begin" in given:
             return self._next(self.reduced({}, given["begin"][0]), [START])
-        state, asked, answered = given["state"], given["asked"] or [], given["answered"]
-        if asked:
-            first, *rest = asked
-            answered = [*answered, {**first, "answers": [*first["answers"], given["answer"]]}]
-            if rest:
-                return self._asks(state, rest, answered, given["reached"])
-            return {**self._round(state, answered), "reached": given["reached"]}
-        done: list[tuple[str, Any]] = []
+        state, held = given["state"], given["held"]
+        if given["asked"]:
+            first, *rest = given["asked"]
+            answered = [*given["answered"], {**first, "answers": [*first["answers"], given["answer"]]}]
+            return self._asks(state, rest, answered, held) if rest else self._round(state, answered, held)
+        asked: list[dict[str, Any]] = []
         for node, tasks in given["tasks"].items():
             for task, result in zip(tasks, given[f"results.{node}"], strict=True):
-                if "asks" in result:
-                    asked.append({**task, "question": result["asks"]})
-                else:
-                    done.append((node, result["update"]))
-        for _, update in done:
-            state = self.reduced(state, update)
-        reached = [*given["reached"], *(node for node, _ in done)]
-        return self._asks(state, asked, [], reached) if asked else self._next(state, reached)
+                known = {word: task[word] for word in ("node", "place", "arg", "answers") if word in task}
+                (asked if "asks" in result else held).append({**known, **result})
+        if asked:
+            return self._asks(state, sorted(asked, key=_place), [], held)
+        held = sorted(held, key=_place)
+        for one in held:
+            state = self.reduced(state, one["update"])
+        return self._next(state, list(dict.fromkeys(one["node"] for one in held)))
 
-    def _asks(self, state: dict[str, Any], asked: list[Any], answered: list[Any], reached: list[str]) -> dict[str, Any]:
+    def _asks(self, state: dict[str, Any], asked: list[Any], answered: list[Any], held: list[Any]) -> dict[str, Any]:
         """Return a round in which nothing runs and a person is asked the first of several questions."""
-        more = {"asked": asked, "question": asked[0]["question"], "answered": answered, "reached": reached}
-        return {**self._round(state, []), **more, "done": False}
+        more = {"asked": asked, "question": asked[0]["asks"], "answered": answered, "done": False}
+        return {**self._round(state, [], held), **more}
 
     def reduced(self, state: dict[str, Any], update: object) -> dict[str, Any]:
         """Return the state with a change taken in, by the reducers of its keys."""
@@ -148,23 +146,28 @@ class StateGraph:
         for node in reached:
             for end in self.edges.get(node, []):
                 found.setdefault(f"={end}", {"node": end, "answers": []})
-            for route, names in self.branches.get(node, []):
+            for number, (route, names) in enumerate(self.branches.get(node, [])):
                 for i, one in enumerate(_listed(route(state))):
                     if isinstance(one, Send):
-                        found[f"{node}>{i}>{one.node}"] = {"node": one.node, "arg": one.arg, "answers": []}
+                        found[f"{node}>{number}>{i}"] = {"node": one.node, "arg": one.arg, "answers": []}
                     else:
                         end = one if names is None else names[one]
                         found.setdefault(f"={end}", {"node": end, "answers": []})
-        return self._round(state, [task for task in found.values() if task["node"] != END])
+        tasks = [task for task in found.values() if task["node"] != END]
+        for task in tasks:
+            if task["node"] not in self.nodes:
+                raise InputError("node", task["node"], "a node of the graph: " + ", ".join(self.nodes))
+        order = {node: number for number, node in enumerate(self.nodes)}
+        tasks.sort(key=lambda task: order[task["node"]])
+        return self._round(state, [{**task, "place": place} for place, task in enumerate(tasks)], [])
 
-    def _round(self, state: dict[str, Any], tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    def _round(self, state: dict[str, Any], tasks: list[dict[str, Any]], held: list[Any]) -> dict[str, Any]:
+        """Return a round. `held`: what other nodes of it gave back before a person was asked."""
         by_node: dict[str, list[dict[str, Any]]] = {node: [] for node in self.nodes}
         for task in tasks:
-            if task["node"] not in by_node:
-                raise InputError("node", task["node"], "a node of the graph: " + ", ".join(self.nodes))
             by_node[task["node"]].append({**task, "state": state})
-        nobody: dict[str, Any] = {"asked": None, "question": None, "answered": [], "reached": []}
-        return {"state": state, "tasks": by_node, "done": not tasks, **nobody}
+        nobody: dict[str, Any] = {"asked": None, "question": None, "answered": []}
+        return {"state": state, "tasks": by_node, "held": held, "done": not tasks, **nobody}
 
     def visit(self, name: str, task: dict[str, Any]) -> dict[str, Any]:
         """Visit a node, in its own job."""
@@ -196,7 +199,7 @@ class Compiled:
         ]
         plan = {"name": PLAN, **job_words("plan", self.graph, {})}
         question = {"name": ASK, "after": [PLAN], "when": f"{PLAN}.asked", "pause": "The graph asks: see the input."}
-        kept = {key: {"from": f"{PLAN}.{key}"} for key in ("state", "tasks", "asked", "answered", "reached", "done")}
+        kept = {key: {"from": f"{PLAN}.{key}"} for key in ("state", "tasks", "asked", "answered", "held", "done")}
         results = {f"results.{name}": {"from": NODE + name} for name in self.graph.nodes}
         inner = {
             "steps": [plan, question, *nodes],
@@ -226,6 +229,11 @@ class Compiled:
 def _reducer(hint: object) -> Callable[[Any, Any], Any] | None:
     more = getattr(hint, "__metadata__", ())
     return next((one for one in more if callable(one)), None)
+
+
+def _place(task: dict[str, Any]) -> int:
+    place: int = task["place"]
+    return place
 
 
 def _listed(found: object) -> list[Any]:
