@@ -3,6 +3,7 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 PYTEST_FLAGS ?=
+CORES ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 STAMP := .venv/.made
 CODE = $(wildcard src tests examples benchmarks)
@@ -10,6 +11,10 @@ CODE = $(wildcard src tests examples benchmarks)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 PARTS = $(shell sed -n 's/^\([a-z][a-z0-9-]*\)$$/\1/p' debian-packages.txt)
+
+# Tests without real processes are independent: where they are alone, their files go to whichever core is free.
+QUICK = $(BIN)/python -m pytest -q -m "not slow" $(PYTEST_FLAGS)
+LIVE = $(BIN)/python -m pytest -q -m slow $(PYTEST_FLAGS)
 
 .PHONY: help setup parts format lint check test quick run docs benchmarks peers pin clean
 .DEFAULT_GOAL := help
@@ -46,10 +51,12 @@ check: lint  ## lint, and the habits of the house
 	$(BIN)/python -m pytest -q tests/house
 
 quick: setup  ## tests without real processes
-	$(BIN)/python -m pytest -q -m "not slow" $(PYTEST_FLAGS)
+	$(QUICK) -n $(CORES) --dist loadfile
 
+# Those with real processes go one by one, and wait a lot: the others run beside them on what they leave idle.
 test: lint parts  ## everything: lint and all tests
-	$(BIN)/python -m pytest -q $(PYTEST_FLAGS)
+	@mkdir -p out; nice $(QUICK) >out/quick.txt 2>&1 & quick=$$!; trap "kill $$quick; exit 1" INT TERM; failed=0; \
+	$(LIVE) || failed=1; wait $$quick || failed=1; cat out/quick.txt; exit $$failed
 
 run: setup  ## the example day
 	$(BIN)/python -m examples.day.run

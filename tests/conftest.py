@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.servers import Server
+
 settings.register_profile(
     "house",
     deadline=None,  # a busy machine is not a defect
@@ -49,3 +51,13 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         for name in [n for n in os.environ if n.startswith(("XDG_", "CLEARWAY_"))]:
             patch.delenv(name)
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server for all tests that leave it as it was; each makes a database of its own there."""
+    from tests import servers  # noqa: PLC0415  few tests need one
+
+    made = servers.start()
+    yield made
+    servers.stop(made)

@@ -77,7 +77,7 @@ class Provider:
 @contextmanager
 def provided() -> Iterator[Provider]:
     provider = Provider()
-    thread = Thread(target=provider.server.serve_forever)
+    thread = Thread(target=provider.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
         yield provider

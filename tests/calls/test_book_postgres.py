@@ -11,20 +11,19 @@ from clearway.calls.wire import ChainSpec, GroupSpec, MapSpec
 from clearway.model.errors import DeposedError
 from clearway.store import schema
 from clearway.store.postgres import PostgresJournal
-from tests import servers
 from tests.calls.books import BAD, Desk, call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.servers import Server
+
 pytestmark = [pytest.mark.slow, pytest.mark.real_engine]
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    server = servers.start()
-    yield server.make("calls")
-    servers.stop(server)
+def url(postgres: Server) -> str:
+    return postgres.make("calls")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -12,7 +13,6 @@ import psutil
 import pytest
 
 from clearway.store.postgres import LEASE_S
-from tests import servers
 from tests.cli.live import PATIENCE_S, Product, until
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.servers import Server
+
 pytestmark = [pytest.mark.slow, pytest.mark.real_engine]
 TAKEOVER_S = 10.0
+_numbers = itertools.count(1)
 
 
 class Pair:
@@ -58,15 +61,8 @@ def says(product: Product, text: str) -> bool:
 
 
 @pytest.fixture
-def server() -> Iterator[servers.Server]:
-    made = servers.start()
-    yield made
-    servers.stop(made)
-
-
-@pytest.fixture
-def pair(tmp_path: Path, server: servers.Server) -> Iterator[Pair]:
-    made = Pair(tmp_path, server.make("clearway"))
+def pair(tmp_path: Path, postgres: Server) -> Iterator[Pair]:
+    made = Pair(tmp_path, postgres.make(f"standby{next(_numbers)}"))
     yield made
     made.end()
 
@@ -121,9 +117,7 @@ def all_of(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         one.send_signal(number)
 
 
-def test_a_database_that_is_cut_off_and_comes_back_is_led_by_one(
-    pair: Pair, server: servers.Server, tmp_path: Path
-) -> None:
+def test_a_database_that_is_cut_off_and_comes_back_is_led_by_one(pair: Pair, postgres: Server, tmp_path: Path) -> None:
     """Nobody writes for longer than a lease; then one of the two leads, and all that was accepted has run once."""
     one, two = pair.homes
     pair.up(0)
@@ -134,12 +128,12 @@ def test_a_database_that_is_cut_off_and_comes_back_is_led_by_one(
     script = f"echo $CLEARWAY_ATTEMPT >> {mark}; while [ ! -e {release} ]; do sleep 0.1; done"
     one.run("sh", "-c", script)
     until(mark.exists, "the job runs")
-    all_of(server.process, signal.SIGSTOP)
+    all_of(postgres.process, signal.SIGSTOP)
     try:
         time.sleep(LEASE_S + 2)
         release.touch()  # it ends while nobody can write that down
     finally:
-        all_of(server.process, signal.SIGCONT)
+        all_of(postgres.process, signal.SIGCONT)
     later = tmp_path / "later.yaml"
     later.write_text(json.dumps({"name": "later", "run": f"echo later >> {mark}", "idempotency_key": "once"}))
     until(lambda: any(home("submit", str(later)).code == 0 for home in pair.homes), "one of them takes a job")

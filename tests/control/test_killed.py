@@ -1,7 +1,7 @@
 """A controller process that is killed, with real processes under it: nothing accepted is lost or runs twice.
 
 At any instant, and at each of its acts in turn: before and after each write to the journal and each call of the
-engine. `CLEARWAY_KILLS` says how many acts.
+engine. `CLEARWAY_KILLS` says how many acts: with 60 each one has its turn.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import pytest
 from clearway.control.board import Board
 from clearway.loop.world import World
 from clearway.model.states import State
-from tests import servers
 from tests.control.child import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.servers import Server
 
 KILLS = 5
 NAMES_EACH = 30
-ACTS = int(os.environ.get("CLEARWAY_KILLS", "40"))
+ACTS = int(os.environ.get("CLEARWAY_KILLS", "15"))
 MOST_ACTS = 60
 """So many acts a life takes at most before its end: where each one dies goes round these."""
 STEP = 7
@@ -69,13 +69,11 @@ def test_killed_at_any_instant(tmp_path: Path, root: Path) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest) -> Iterator[str]:
+def store(request: pytest.FixtureRequest) -> str:
     if request.param == "sqlite":
-        yield "sqlite"
-        return
-    server = servers.start()
-    yield server.make("kills")
-    servers.stop(server)
+        return "sqlite"
+    server: Server = request.getfixturevalue("postgres")
+    return server.make("kills")
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def hook() -> Iterator[Hook]:
     with Hook(500, 302) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
         server.shutdown()

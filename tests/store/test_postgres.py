@@ -23,11 +23,8 @@ from clearway.ports.journal import Mark
 from clearway.store import schema
 from clearway.store.postgres import LEASE_S, PostgresJournal, Watch
 from clearway.testing.journals import LastingJournalSuite, numbered
-from tests import servers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.servers import Server
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_engine]
@@ -35,16 +32,9 @@ TAKEOVER_S = 10.0
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    made = servers.start()
-    yield made
-    servers.stop(made)
-
-
 @pytest.fixture
-def url(server: Server) -> str:
-    return server.make(f"journal{next(_numbers)}")
+def url(postgres: Server) -> str:
+    return postgres.make(f"journal{next(_numbers)}")
 
 
 class TestPostgresJournal(LastingJournalSuite):
@@ -176,11 +166,11 @@ def test_a_leader_lives_on_while_it_writes_nothing(url: str) -> None:
 # --- the server goes -----------------------------------------------------------------------------
 
 
-def test_the_server_goes_and_comes_back(url: str, server: Server) -> None:
+def test_the_server_goes_and_comes_back(url: str, postgres: Server) -> None:
     """Sessions that end are begun anew; what was confirmed is there."""
     journal = PostgresJournal(url, lease_s=1.0)
     journal.append(numbered(2))
-    other = PostgresJournal(server.url("postgres"), writes=True)
+    other = PostgresJournal(postgres.url("postgres"), writes=True)
     with other.writing() as connection:
         name = make_url(url).database
         connection.execute(text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"))

@@ -21,12 +21,12 @@ from clearway.testing.storm import Fate, Storm
 from clearway.testing.storm.__main__ import MANY, fate_of, main, one, opener_of, points
 from clearway.testing.storm.checks import BrokenError, records
 from clearway.testing.storm.weather import NEEDED
-from tests import servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clearway.model.actions import Action
+    from tests.servers import Server
 
 DAY_S = 24 * 3600
 SEEDS = int(os.environ.get("CLEARWAY_STORMS", "500"))
@@ -75,13 +75,9 @@ def test_killed_at_every_act(store: str, seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.real_engine
-def test_killed_at_acts_on_a_server() -> None:
-    server = servers.start()
-    try:
-        with opener_of(server.url("postgres")) as opener:
-            many, broken = points(4, opener, SMALL)
-    finally:
-        servers.stop(server)
+def test_killed_at_acts_on_a_server(postgres: Server) -> None:
+    with opener_of(postgres.make("storm")) as opener:
+        many, broken = points(4, opener, SMALL)
     assert broken == []
     assert many > 100
 

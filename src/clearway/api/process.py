@@ -39,7 +39,7 @@ EXIT_BAD_SETTING = 2
 EXIT_LOOP_FAILED = os.EX_SOFTWARE
 EXIT_STORE = os.EX_IOERR
 OLD_LOGS = 3
-TELL_EVERY_S = 5.0  # so often is looked whether controller.json still says who runs here
+TELL_EVERY_S = 1.0  # so often is looked whether controller.json still says who runs here
 SWITCH_S = 0.0002
 """A thread that computes is asked so soon to let another one go on. Python's own 5 ms would be paid by the loop that
 decides each time it comes back from the disk while readers are served, and that is ten times in a turn.

@@ -84,6 +84,7 @@ def stop(home: Path | None = None, timeout_s: float = STOP_S) -> bool:
         if time.monotonic() >= end:
             raise ControllerError(f"the controller (process {running.pid}) did not stop within {timeout_s:g} s")
         time.sleep(LOOK_S)
+    _forget_those_that_ended()
     return True
 
 
@@ -156,12 +157,20 @@ def _until_it_answers(home: Path, child: subprocess.Popen[bytes], log_from: int)
             sys.stderr.write("the controller is reading its journal ..\n")
             say_at = None
         time.sleep(LOOK_S)
+    _forget_those_that_ended()
     _DETACHED.append(child)
     return running
 
 
-_DETACHED: deque[subprocess.Popen[bytes]] = deque()
+_DETACHED: list[subprocess.Popen[bytes]] = []
 """Controllers that this process started: they are not waited for, and Python must not take them for forgotten."""
+
+
+def _forget_those_that_ended() -> None:
+    for child in tuple(_DETACHED):
+        if child.poll() is not None:
+            with contextlib.suppress(ValueError):  # another thread was first
+                _DETACHED.remove(child)
 
 
 def _last_words(home: Path, log_from: int) -> str:

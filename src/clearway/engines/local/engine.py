@@ -137,8 +137,10 @@ class LocalEngine:
                     self._uses.begin()
                     self._meet(message)
                     return Inventory((self._up(message),), tuple(self._gone(m) for m in message["gone"]))
+            place = str(self.home / paths.RUNNER)
+            if self._link.displaced:
+                raise EngineError(f"the runner in {place!r} is led by another controller")
             if time.monotonic() > until:
-                place = str(self.home / paths.RUNNER)
                 raise EngineError(f"the runner in {place!r} does not answer: {self._link.talk()}")
             self._link.wait(min(0.5, self._link.wait_s()), self._wake_out)
 
