@@ -76,6 +76,8 @@ def main() -> int:
             _send(problem.status_code, str(problem.media_type), bytes(problem.body), {})
         else:
             _send(200, *told)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who has all goes away: the folder still has to go
     return 0
 
 
