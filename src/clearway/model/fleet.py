@@ -139,5 +139,5 @@ class PolicySpec(msgspec.Struct, frozen=True, omit_defaults=True):
     idle_release_us: int | None = None
     weights: tuple[int, ...] = ()
     """Of each in `order`, where they are weighed and not compared in turn."""
-    quantile: int = 900
+    quantile: int = 975
     """The chance, in thousandths, with which forecasts that plans count on hold."""
