@@ -35,6 +35,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def client(home: Path) -> Iterator[Client]:
+    (home / "clearway.yaml").write_text("budgets: [{name: month, queue: default, gpu_hours: 100}]\n")
     with live(home, devices=1, listen="127.0.0.1:0") as found:
         (first,) = found.submit([{"name": "first", "run": ["true"], "gpus": 1, "user": "ada"}])
         assert found.wait(f"id:{first['id']}")["state"] == "succeeded"
@@ -51,6 +52,13 @@ def test_accounts_cycles_and_reasons_come_from_the_controller(client: Client) ->
     assert (then["state"], then["records"]) == ("succeeded", "here")
     assert client.audit()["first_difference"] is None
     assert client.check_journal()["faults"] == []
+
+
+def test_budgets_stand_in_a_report_as_they_do_now(client: Client) -> None:
+    (now,) = client.budgets()
+    assert (now["name"], now["queue"], now["most_gpu_hours"], now["used_up"]) == ("month", "default", 100, False)
+    assert client.report()["budgets"] == [now], "nothing runs any more"
+    assert client.waste()["budgets"] == [now]
 
 
 def test_what_is_refused_is_refused_as_everywhere(client: Client) -> None:

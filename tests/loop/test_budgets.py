@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clearway.flow.periods import end_us
+from clearway.flow.periods import begin_us, end_us
+from clearway.loop.budgets import look
 from clearway.loop.snapshot import restore, take
 from clearway.model import events as ev
 from clearway.model.asks import BudgetStanding, LookBudgets, SetBudget, SetClock, Submit
@@ -157,6 +158,18 @@ def test_periods_without_use_pass_without_a_word() -> None:
     assert standing(b).until_us == 11 * DAY_S * SECOND_US
 
 
+def test_a_period_that_is_over_and_not_recorded_counts_for_nothing() -> None:
+    b = bench(BUDGET)
+    started(b, "first", gpus=1)
+    b.at(2 * HOUR_S)
+    at_us = int((DAY_S + 3 * HOUR_S) * SECOND_US)
+    (now,), (later,) = look(b.world, b.now_us), look(b.world, at_us)
+    assert (now.gpus, now.until_us) == (1000 * 2 * HOUR_S * SECOND_US, DAY_S * SECOND_US)
+    assert (later.gpus, later.until_us) == (1000 * 3 * HOUR_S * SECOND_US, 2 * DAY_S * SECOND_US)
+    b.at(DAY_S + 3 * HOUR_S)
+    assert look(b.world, at_us) == (later,), "as it is when it is recorded"
+
+
 def test_it_is_known_across_a_snapshot_and_a_journal() -> None:
     b = bench(BUDGET)
     started(b, "first", gpus=2)
@@ -181,16 +194,17 @@ def _replayed(b: Bench) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("period", "now", "over"),
+    ("period", "began", "now", "over"),
     [
-        ("day", "2026-11-30T23:59:59Z", "2026-12-01T00:00:00Z"),
-        ("week", "2026-11-30T00:00:00Z", "2026-12-07T00:00:00Z"),
-        ("week", "2026-12-06T12:00:00Z", "2026-12-07T00:00:00Z"),
-        ("month", "2026-12-31T12:00:00Z", "2027-01-01T00:00:00Z"),
-        ("month", "2028-02-29T00:00:00Z", "2028-03-01T00:00:00Z"),
+        ("day", "2026-11-30T00:00:00Z", "2026-11-30T23:59:59Z", "2026-12-01T00:00:00Z"),
+        ("week", "2026-11-30T00:00:00Z", "2026-11-30T00:00:00Z", "2026-12-07T00:00:00Z"),
+        ("week", "2026-11-30T00:00:00Z", "2026-12-06T12:00:00Z", "2026-12-07T00:00:00Z"),
+        ("month", "2026-12-01T00:00:00Z", "2026-12-31T12:00:00Z", "2027-01-01T00:00:00Z"),
+        ("month", "2028-02-01T00:00:00Z", "2028-02-29T00:00:00Z", "2028-03-01T00:00:00Z"),
     ],
 )
-def test_periods_are_those_of_the_calendar(period: str, now: str, over: str) -> None:
+def test_periods_are_those_of_the_calendar(period: str, began: str, now: str, over: str) -> None:
+    assert begin_us(period, instant("now", now)) == instant("began", began)
     assert end_us(period, instant("now", now)) == instant("over", over)
 
 

@@ -32,8 +32,8 @@ def test_the_public_surface_is_this() -> None:
     assert sorted(clearway.sdk.__all__) == ["Client", "Job", "connect", "submit"]
     public = [name for name in dir(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
-        "advise", "ask_whatif", "at", "audit", "backup", "book", "bookings", "bundle", "call", "call_logs", "calls",
-        "cancel",
+        "advise", "ask_whatif", "at", "audit", "backup", "book", "bookings", "budgets", "bundle", "call", "call_logs",
+        "calls", "cancel",
         "cancel_booking", "cancel_call", "cancel_flow", "cancel_search", "change_queue", "changes",
         "check_journal", "connect", "cycle", "cycle_of", "devices", "drain", "events", "flow", "flows",
         "heard_by", "history", "hold", "job", "jobs", "link", "logs", "make_token", "nodes", "outlook",

@@ -49,6 +49,7 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/devices": fleet.Devices,
     f"POST {API}/config/reload": fleet.Reloaded,
     f"POST {API}/shutdown": fleet.Stopping,
+    f"GET {API}/budgets": usage.Budgets,
     f"GET {API}/bookings": work.Bookings,
     f"POST {API}/bookings": work.Booking,
     f"POST {API}/bookings/{{booking}}/cancel": work.Unbooked,

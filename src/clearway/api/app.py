@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from clearway import __version__
 from clearway.api import (
     bookings,
+    budgets,
     call_files,
     call_rows,
     calls,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
 ROOMS = (
-    machines, overview, timeline, waste, events, config, queues, bookings, call_files, calls, call_rows, code,
+    machines, overview, timeline, waste, events, config, queues, bookings, budgets, call_files, calls, call_rows, code,
     secrets, flows, schedules, searches, past, whatif_routes, jobs, outlooks, previews, verbs, logs, entrance,
 )  # fmt: skip
 

@@ -23,7 +23,7 @@ _NEEDED: dict[Role, str] = {
         GET report, cycles/{cycle}, jobs/{ref}/cycle, jobs/{ref}/then
         GET openapi.json, status, overview, devices, timeline, waste, policy, events, session
         GET jobs, jobs/{ref}, jobs/{ref}/events, jobs/{ref}/why, jobs/{ref}/outlook, jobs/{ref}/wait, jobs/{ref}/logs
-        GET nodes, nodes/{node}, queues, queues/{queue}, bookings
+        GET nodes, nodes/{node}, queues, queues/{queue}, bookings, budgets
         GET calls, calls/{call}, calls/{call}/why, calls/{call}/logs, calls/{call}/members, calls/{call}/failure
         GET calls/{call}/items
         GET whatifs, whatifs/{whatif}, whatifs/{whatif}/page

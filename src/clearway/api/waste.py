@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fastapi import Request, Response
 
+from clearway.api.budgets import HOUR_US, standing_now
 from clearway.api.desk import TheDesk, answer
 from clearway.api.measured import measured_row
 from clearway.api.moments import iso
 from clearway.api.roles import guarded
 from clearway.api.rows import free_milli, plain
 from clearway.api.timeline import MOST_BARS, TheEnd, TheStart, span
-from clearway.model.asks import LookBudgets
 from clearway.model.reasons import Code
 from clearway.model.states import State
-from clearway.model.values import MICROS, MILLI, SECOND_US
+from clearway.model.values import MICROS, MILLI
 from clearway.observe.bar_records import Owner
 from clearway.observe.bars import OPEN, Bars
 
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 
     from clearway.api.chart import Chart
     from clearway.api.desk import Desk
-    from clearway.model.asks import BudgetStanding
 
-HOUR_US = 3600 * SECOND_US
 MOST_IDLE = 200
 _UNKNOWN = Owner("", "", "", "")
 
@@ -53,29 +51,9 @@ def waste(desk: TheDesk, request: Request, start: TheStart = None, end: TheEnd =
         {
             "from": iso(from_us), "to": iso(to_us), "since": iso(since_us), "measured": measured,
             "why_not": measured_row(desk.controller.measured)["why_not"], "held": held, "now": _free(desk),
-            "idle": _idle(desk), "budgets": _budgets(desk),
+            "idle": _idle(desk), "budgets": standing_now(desk),
         }
     )  # fmt: skip
-
-
-def _budgets(desk: Desk) -> list[dict[str, Any]]:
-    """Return how each budget stands in its present period."""
-    found = cast("tuple[BudgetStanding, ...]", desk.controller.ask(LookBudgets()).result())
-    return [
-        {
-            "name": one.spec.name,
-            "tenant": one.spec.tenant or None,
-            "queue": one.spec.queue or None,
-            "period": one.spec.period,
-            "until": iso(one.until_us),
-            "gpu_hours": round(one.gpus / MILLI / HOUR_US, 6),
-            "most_gpu_hours": None if one.spec.gpu_milli_hours is None else one.spec.gpu_milli_hours / MILLI,
-            "cost": round(one.cost / (HOUR_US * MICROS * MICROS), 4),
-            "most_cost": None if one.spec.cost_micros is None else one.spec.cost_micros / MICROS,
-            "used_up": one.used_up,
-        }
-        for one in found
-    ]
 
 
 def _idle(desk: Desk) -> list[dict[str, Any]]:

@@ -51,6 +51,7 @@ COMMANDS = dict(
         _in(_MACHINES, "queues", "Show the tree of queues: what they hold, want and may."),
         _in(_MACHINES, "queue", "Create or change a queue."),
         _in(_MACHINES, "booking", "Keep nodes or devices for queues or users.", "bookings"),
+        _in(_MACHINES, "budgets", "Show what of each budget is used."),
         _in(_MACHINES, "drain", "Place nothing new on a node.", "acts"),
         _in(_MACHINES, "undrain", "Use a node again.", "acts"),
         _in(_CONTROLLER, "up", "Start a controller on this machine."),

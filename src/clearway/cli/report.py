@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from clearway.cli import shown
+from clearway.cli.budgets import draw_budgets
 from clearway.cli.past import asked, progress
 from clearway.cli.shell import Shell, command
 from clearway.cli.table import Column, draw
@@ -34,7 +35,8 @@ def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv:
 
     What is held counts from the decision until it is free again, also in attempts that were stopped; LOST is that of
     attempts that did not succeed, USED what the devices really worked, of the hours in which that was measured. The
-    cost of a task is the price of its node, times its part of it, times that time.
+    cost of a task is the price of its node, times its part of it, times that time. Where there are budgets, it tells
+    how each stood at the end of the time, in its own period.
     The controller is asked, and its journal read where none runs.
     """
     found = asked(shell, lambda client: client.report(since, until, by), lambda: _read(shell, since, until, by))
@@ -43,10 +45,19 @@ def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv:
         shell.document(found)
     elif as_csv:
         _csv(rows, by)
-    elif rows:
+    else:
+        _tell(shell, rows, found["budgets"], by)
+
+
+def _tell(shell: Shell, rows: list[dict[str, Any]], budgets: list[dict[str, Any]], by: str) -> None:
+    """Draw the accounts, and below them the budgets where there are any."""
+    if rows:
         draw((Column(by.upper(), cut=True), *_COLUMNS), [_cells(row) for row in rows])
     else:
         shell.line("nothing was held, and no job ended, in that time")
+    if budgets:
+        shell.line("")
+        draw_budgets(budgets)
 
 
 def _read(shell: Shell, since: str, until: str | None, by: str) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def answer(world: World, ask: Ask) -> object:
 def _look(world: World, ask: asks.Look | asks.Weigh | asks.LookBudgets) -> object:
     if isinstance(ask, asks.Weigh):
         return verbs.weigh(world, ask.job)
-    return verbs.look(world) if isinstance(ask, asks.Look) else budgets.look(world)
+    return verbs.look(world) if isinstance(ask, asks.Look) else budgets.look(world, world.now_us)
 
 
 def _set_words(world: World, ask: asks.SetLimit | asks.SetBudget | asks.SetMachineType) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clearway.flow.periods import end_us
+from clearway.flow.periods import begin_us, end_us
 from clearway.loop import budget_state
 from clearway.model import asks
 from clearway.model import events as ev
@@ -55,11 +55,18 @@ def reason(world: World, track: BudgetTrack) -> Reason:
     return because(Code.BUDGET, budget=spec.name, period=spec.period, until_us=until_us, **bound)
 
 
-def look(world: World) -> tuple[asks.BudgetStanding, ...]:
-    """Return how each budget stands."""
-    offset_us, now_us = world.state.flows.schedules.offset_us, world.now_us
-    found = []
-    for track in sorted(world.state.budgets.tracks.values(), key=lambda one: one.spec.name):
-        until_us = end_us(track.spec.period, now_us + offset_us) - offset_us
-        found.append(asks.BudgetStanding(track.spec, *track.used_by(now_us), until_us, used_up=track.used_up))
-    return tuple(found)
+def look(world: World, at_us: int) -> tuple[asks.BudgetStanding, ...]:
+    """Return how each budget stands at a moment that is not before the last record."""
+    offset_us = world.state.flows.schedules.offset_us
+    tracks = sorted(world.state.budgets.tracks.values(), key=lambda one: one.spec.name)
+    return tuple(_standing(track, at_us, offset_us) for track in tracks)
+
+
+def _standing(track: BudgetTrack, at_us: int, offset_us: int) -> asks.BudgetStanding:
+    period, wall_us = track.spec.period, at_us + offset_us
+    until_us = end_us(period, wall_us) - offset_us
+    if wall_us < track.until_us:
+        return asks.BudgetStanding(track.spec, *track.used_by(at_us), until_us, used_up=track.used_up)
+    past_us = at_us - max(track.since_us, begin_us(period, wall_us) - offset_us)  # its new period is not recorded yet
+    gpus, cost = track.rate
+    return asks.BudgetStanding(track.spec, gpus * past_us, cost * past_us, until_us, used_up=False)

@@ -410,6 +410,10 @@ class Client(Past):
         answer: Row = self._transport.call("GET", "waste", {"from": start, "to": end})
         return answer
 
+    def budgets(self) -> list[Row]:
+        """Return how each budget stands in its present period, by name."""
+        return self._list(self._get("budgets"), "budgets")
+
     def policy(self) -> Row:
         """Return the policy in force: its words and hash."""
         return self._get("policy")

@@ -112,6 +112,12 @@ class Budget(Form):
     used_up: Annotated[bool, says("nothing more starts on it")]
 
 
+class Budgets(Form):
+    """All budgets."""
+
+    budgets: Annotated[list[Budget], says("by name")]
+
+
 class Waste(Form):
     """What was held, what of it idled, and what is free though jobs lack it."""
 
@@ -149,3 +155,4 @@ class Report(Form):
     to: Annotated[Moment, says("the time ends")]
     by: Annotated[str, says("tenant, user or queue")]
     accounts: Annotated[list[Account], says("the one that held most first")]
+    budgets: Annotated[list[Budget], says("how each budget stood at the end of the time")]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clearway.api.budgets import budget_row
 from clearway.api.moments import FACE, iso
+from clearway.loop.budgets import look
 from clearway.model import values
 from clearway.model.errors import InputError, NotFoundError
 from clearway.model.events import ClassWaits
@@ -55,7 +57,16 @@ def report(past: PastOf, since: str, until: str | None, by: str) -> dict[str, An
     if from_us >= to_us:
         raise InputError("since", since, "a moment before that of `until`")
     rows = accounts(past.world_at(from_us), past.records_after(from_us), by, from_us, to_us)
-    return {"from": iso(from_us), "to": iso(to_us), "by": by, "accounts": rows}
+    return {
+        "from": iso(from_us), "to": iso(to_us), "by": by, "accounts": rows,
+        "budgets": budgets(past, min(to_us, now_us)),
+    }  # fmt: skip
+
+
+def budgets(past: PastOf, at_us: int | None = None) -> list[dict[str, Any]]:
+    """Tell how each budget stood at a moment (None: now) in its period."""
+    now_us = time.time_ns() // 1000 if at_us is None else at_us
+    return [budget_row(one) for one in look(past.world_at(now_us), now_us)]
 
 
 def _moment(field: str, text: str, now_us: int) -> int:
