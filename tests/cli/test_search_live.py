@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -128,6 +129,11 @@ def test_a_trial_that_does_badly_is_stopped_also_over_a_kill(product: Product, t
         ("{name: S, trials: 1, space: {x: []}, job: {run: 'true'}}", "space"),
         ("{name: S, trials: 1, space: {x: [1]}, direction: up, job: {run: 'true'}}", "direction"),
         ("{name: S, trials: 1, space: {x: [1]}, job: {run: 'true', workdir: here}}", "workdir"),
+        pytest.param(
+            "{name: S, trials: 1, space: {x: [1]}, sampler: gp, job: {run: 'true'}}",
+            "torch",
+            marks=pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed"),
+        ),
     ],
 )
 def test_what_is_wrong_is_told(product: Product, text: str, said: str) -> None:

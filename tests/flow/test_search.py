@@ -85,6 +85,15 @@ def test_what_is_refused(words: dict[str, Any], field: str) -> None:
     assert caught.value.field == field
 
 
+def test_brute_force_tries_every_point_once_in_an_order_of_its_seed() -> None:
+    space = {"x": {"from": 1, "to": 9}}
+    found = [[p["x"] for p in points(search(sampler="bruteforce", seed=seed, space=space), 9)] for seed in (1, 2)]
+    assert [sorted(one) for one in found] == [list(range(1, 10))] * 2
+    assert found[0] != found[1]
+    with pytest.raises(InputError, match="bruteforce"):
+        search(sampler="bruteforce", space={"x": {"from": 0.5, "to": 1}})
+
+
 def test_a_scenario_has_no_samplers_that_learn() -> None:
     with pytest.raises(NotYetError, match="sampler"):
         read_entry({"name": "X", "trials": 5, "space": {"x": [1, 2]}, "job": {}, "sampler": "tpe"}, lambda _: {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,15 @@ def drawn(track: SearchTrack) -> str:
     return OptunaSampler().draw(draw_of(track))
 
 
-@pytest.mark.parametrize("sampler", DRAWN)
+def test_a_gaussian_process_names_what_it_needs() -> None:
+    assert OptunaSampler().lacks("gp") == ("" if find_spec("torch") else "torch")
+    assert not any(OptunaSampler().lacks(sampler) for sampler in DRAWN if sampler != "gp")
+
+
+NEEDS_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")
+
+
+@pytest.mark.parametrize("sampler", [pytest.param(one, marks=NEEDS_TORCH if one == "gp" else ()) for one in DRAWN])
 def test_points_lie_in_the_space_and_follow_from_what_was_told(sampler: str) -> None:
     track = search(sampler, seed=5)
     run(track, 20, drawn, side_by_side=3)

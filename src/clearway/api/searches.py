@@ -13,7 +13,7 @@ from clearway.api.desk import TheDesk, answer
 from clearway.api.roles import guarded
 from clearway.api.who import WHO, noted
 from clearway.flow.json_text import value_of
-from clearway.flow.search import DRAWN
+from clearway.flow.search import DRAWN, SAMPLERS
 from clearway.flow.search_words import read_search
 from clearway.model.asks import CancelSearch, LookSearches, SubmitSearch
 from clearway.model.errors import InputError, NotFoundError
@@ -40,8 +40,8 @@ def _read(desk: Desk, raw: object) -> SearchSpec:
     queue = job.get("queue") if isinstance(job, dict) else None
     spec = read_search(raw, defaults_for(desk, queue, job.get("user") if isinstance(job, dict) else None))
     admit(desk, spec.job)
-    if spec.sampler in DRAWN and not desk.controller.points.can_draw:
-        rule = "random or grid; this one needs the extra: pip install 'clearway[search]'"
+    if spec.sampler in DRAWN and (lacks := desk.controller.points.lacks(spec.sampler)):
+        rule = f"{', '.join(SAMPLERS)}; this one needs what the controller lacks: pip install '{lacks}'"
         raise InputError("sampler", spec.sampler, rule, f"search {spec.name}")
     if not spec.job.run:
         raise InputError("run", None, "a trial has a command to run", f"search {spec.name}")

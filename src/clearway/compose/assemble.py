@@ -116,7 +116,7 @@ def _clock(journal: SqlJournal) -> SystemClock:
 
 
 def _sampler() -> OptunaSampler | None:
-    """Return what finds the points of `tpe` and `cmaes`, None without the extra `search`."""
+    """Return what finds the points of samplers that learn, None without the extra `search`."""
     return OptunaSampler() if find_spec("optuna") and find_spec("cmaes") else None
 
 

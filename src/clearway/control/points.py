@@ -37,10 +37,9 @@ class Points:
         self._wanted: queue.SimpleQueue[Draw] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    @property
-    def can_draw(self) -> bool:
-        """Whether there is a sampler."""
-        return self._sampler is not None
+    def lacks(self, sampler: str) -> str:
+        """Return what is to be installed before a sampler of this name can draw; empty: nothing."""
+        return "clearway[search]" if self._sampler is None else self._sampler.lacks(sampler)
 
     def want(self, draws: Sequence[Draw]) -> None:
         """Have points found. Does not wait."""

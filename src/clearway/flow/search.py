@@ -1,8 +1,9 @@
 """Searches: at which point the next trial is, and what a search comes to.
 
 A space that can be counted (lists, whole numbers) has its points numbered, the last dimension going round fastest.
-`grid` takes them in order. `random` draws from the seed and the number of the trial, and goes on to the next free point
-where one was drawn before, so that no point is tried twice. A space with real numbers has no such limit.
+`grid` takes them in order. `random` (and `bruteforce`, for such spaces only) draws from the seed and the number of the
+trial, and goes on to the next free point where one was drawn before, so that no point is tried twice. A space with real
+numbers has no such limit.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from clearway.model.flow import Dimension, SearchSpec
     from clearway.model.ids import JobId
 
-SAMPLERS = ("random", "grid")
-DRAWN = ("tpe", "cmaes", "nsgaii", "qmc")
+SAMPLERS = ("random", "grid", "bruteforce")
+COUNTED = ("grid", "bruteforce")
+"""Samplers that try every point of a space once."""
+DRAWN = ("tpe", "cmaes", "nsgaii", "qmc", "gp")
 """Samplers that learn from earlier trials: they stand outside, and their points come back as what people ask."""
 VALUE = "value"
 """The name of the number in a report or a result that is a map, where the search names no metric."""

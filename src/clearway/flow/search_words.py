@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.flow import stopping
 from clearway.flow.json_text import text_of
-from clearway.flow.search import DRAWN, SAMPLERS, count
+from clearway.flow.search import COUNTED, DRAWN, SAMPLERS, count
 from clearway.model import values as v
 from clearway.model.errors import InputError
 from clearway.model.flow import Dimension, SearchSpec, StopSpec
@@ -125,8 +125,8 @@ def read_search(
         given.get("seed", 0), given.get("max_failed", given["trials"]), given.get("metric", ""),
         given.get("direction", "minimize"), given.get("stop"),
     )  # fmt: skip
-    if spec.sampler == "grid" and count(spec) is None:
-        raise InputError("sampler", "grid", "a space of lists and whole numbers", place)
+    if spec.sampler in COUNTED and count(spec) is None:
+        raise InputError("sampler", spec.sampler, "a space of lists and whole numbers", place)
     if spec.sampler == "cmaes" and sum(not d.values for d in spec.space) < CMAES_RANGES:
         raise InputError("sampler", "cmaes", "a space with at least two ranges {from: .., to: ..}", place)
     return spec

@@ -2,13 +2,15 @@
 
 Every point is worked out from its Draw alone: a study in memory is told the trials before, and chance comes from the
 search's seed and the number of the trial. So a new controller draws the point that the one before would have drawn.
-TPE only needs to know how trials went. The others keep their state with the trials as they are asked for and told, so
-that these are gone through again in their order: a draw takes about a millisecond for each trial before it.
+TPE and the Gaussian process only need to know how trials went. The others keep their state with the trials as they are
+asked for and told, so that these are gone through again in their order: a draw takes about a millisecond for each trial
+before it.
 """
 
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from clearway.flow.chance import mixed
@@ -26,6 +28,10 @@ _SEED_BITS = 32
 
 class OptunaSampler:
     """A `ports.sampler.Sampler`."""
+
+    def lacks(self, sampler: str) -> str:
+        """Return what is to be installed before a sampler of this name can draw; empty: nothing."""
+        return "torch" if sampler == "gp" and not find_spec("torch") else ""
 
     def draw(self, wish: Draw) -> str:
         """Return a point."""
@@ -55,7 +61,7 @@ class _Drawing:
         study = self._optuna.create_study(
             direction="maximize" if self._wish.search.direction == "maximize" else "minimize"
         )
-        self._tell_all(study) if self._wish.search.sampler == "tpe" else self._go_through(study)
+        self._tell_all(study) if self._wish.search.sampler in ("tpe", "gp") else self._go_through(study)
         study.sampler = self._sampler(self._wish.number)
         params = study.ask(self._space).params
         return {d: value_of(params[d]) if d in self._texts else params[d] for d in self._space}
@@ -68,6 +74,8 @@ class _Drawing:
         if name == "nsgaii":
             return samplers.NSGAIISampler(seed=seed)
         other = samplers.RandomSampler(seed=seed)
+        if name == "gp":
+            return samplers.GPSampler(seed=seed, independent_sampler=other, warn_independent_sampling=False)
         if name == "qmc":  # one sequence: each point is the next of it
             same = mixed(self._wish.search.seed) % (1 << _SEED_BITS)
             with warnings.catch_warnings():

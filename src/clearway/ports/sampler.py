@@ -16,6 +16,10 @@ class Sampler(Protocol):
     - It may take its time; nobody waits for it but the search. What it raises ends the search.
     """
 
+    def lacks(self, sampler: str) -> str:
+        """Return what is to be installed before a sampler of this name can draw; empty: nothing."""
+        ...
+
     def draw(self, wish: Draw) -> str:
         """Return a point."""
         ...
