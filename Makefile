@@ -75,7 +75,7 @@ benchmarks: setup  ## all numbers
 pin: setup  ## renew the pinned requirements
 	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) \
 		--output-file requirements.txt pyproject.toml
-	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) --extra dev --extra examples --extra oidc --extra postgres --extra ray --extra search --extra langgraph --extra telemetry --allow-unsafe \
+	CUSTOM_COMPILE_COMMAND="make pin" $(BIN)/pip-compile --quiet --upgrade $(PIN_FLAGS) --extra dev --extra examples --extra oidc --extra postgres --extra ray --extra search --extra learn --extra langgraph --extra telemetry --allow-unsafe \
 		--constraint requirements.txt --output-file requirements-dev.txt pyproject.toml
 
 PIN_FLAGS := --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host --no-emit-find-links

@@ -1,4 +1,4 @@
-"""Load forecasts by rolling origin, every series and horizon in one table beside the two forecasts that are to be beaten.
+"""Load forecasts by rolling origin, every series and horizon in one table beside what is to be beaten.
 
 Each series is gone through in 14 parts. Every model predicts each part from what came before it; which model is
 believed is chosen four times in each part, by errors that were known by then. The second half of every series is what
@@ -39,7 +39,7 @@ INDEPENDENT = 20  # horizons, one after the other, from which on a share of 80 %
 
 KEYS = {
     "table": (
-        "error: mean absolute error of persistence in the second half; models: their error as a share of it (yesterday: "
+        "error: mean absolute error of persistence in the second half; models: their share of it (yesterday: "
         "the same time on the day before; middle: the median of profile, seasonal-ar, ridge and boosted); chosen: what "
         "was believed, by what was known at the time, and by which model mostly; better: beside the better of the two "
         "baselines; 80 %: inside the interval or on its edge, and strictly inside, where a series stands still (still: "

@@ -56,10 +56,12 @@ def _days(one: Told) -> str:
         return list(zip(across, down, strict=True))
 
     parts = [
-        svg.area(points(one.judged.high), points(one.judged.low), "other", "holds 80 %"),
-        svg.polyline(points(one.judged.came), "line p0", "came"),
+        svg.area(points(one.judged.high), points(one.judged.low), "p3 veil", "holds 80 %"),
+        svg.polyline(points(one.judged.came), "line p2", "came"),
         svg.polyline(points(one.judged.points), "line p1", "forecast a day before"),
         svg.line((EDGE, HEIGHT - EDGE), (WIDTH - EDGE, HEIGHT - EDGE), "axis"),
-        svg.text((EDGE, 14), f"0 to {top:.3g}; area: 80 % interval; lines: what came, and the forecast of the day before"),
+        svg.text(
+            (EDGE, 14), f"0 to {top:.3g}; area: 80 % interval; lines: what came, and the forecast of the day before"
+        ),
     ]
     return svg.picture(WIDTH, HEIGHT, parts, f"{one.series.name}: {one.held:.0%} inside the 80 % interval")

@@ -54,7 +54,7 @@ def helios(folder: Path) -> Iterator[Series]:
 
 
 def genai(folder: Path) -> Iterator[Series]:
-    """Yield duty cycle and memory (GiB) of a pod in the mean, requests of all, length and time of the queue: each 57 s."""
+    """Yield duty cycle and memory (GiB) of a pod in the mean, all requests, length and time of the queue."""
     kinds: tuple[tuple[str, str, Callable[[Floats, Floats], Floats], float], ...] = (
         ("duty", "pod_gpu_duty_cycle_anon", _mean, 1),
         ("memory", "pod_gpu_memory_used_bytes_anon", _mean, 2**30),

@@ -19,6 +19,7 @@ NAMES = (
     "first-result",
     "flows",
     "searches",
+    "load",
     "replay",
     "slowdowns",
     "forecast",

@@ -36,7 +36,9 @@ def load_breaks(values: Floats, low: Floats, high: Floats, in_a_row: int = IN_A_
     for step, (value, lowest, highest) in enumerate(zip(values.tolist(), low.tolist(), high.tolist(), strict=True)):
         if value != value or lowest != lowest or highest != highest:  # noqa: PLR0124 - only NaN is not itself
             continue
-        now: Literal["above", "below", "inside"] = "above" if value > highest else "below" if value < lowest else "inside"
+        now: Literal["above", "below", "inside"] = (
+            "above" if value > highest else "below" if value < lowest else "inside"
+        )
         if run and now != side:
             found += _broken(side, run, in_a_row)
             run = []

@@ -1,4 +1,4 @@
-"""Which model is believed: the one that beat persistence in the past by more than chance would have it, or persistence."""
+"""Which model is believed: one that beat persistence in the past by more than chance would, or persistence."""
 
 from __future__ import annotations
 

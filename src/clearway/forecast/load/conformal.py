@@ -1,4 +1,4 @@
-"""Intervals from past errors: quantiles of the latest ones at the same horizon, wider after misses, narrower after none.
+"""Intervals from past errors: quantiles of the latest at the same horizon, wider after misses, narrower after none.
 
 Conformal prediction for series (Gibbs and Candès, 2021): each bound aims at a rate of misses, and moves the quantile
 that it takes when it turns out to miss too often or too seldom. Two things are changed for horizons of many steps:

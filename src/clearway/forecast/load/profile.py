@@ -68,6 +68,8 @@ def _tried(past: Series, steps: int) -> tuple[float, float]:
         return PLAIN if len(past) > past.day else (1.0, 0.0)
     parts, came = _parts(past, origins, steps), past.values[origins + steps]
     errors = {
-        (kept, drift): float(np.abs(past.back(parts.at(kept, drift)) - came).mean()) for kept in KEPT for drift in DRIFTS
+        (kept, drift): float(np.abs(past.back(parts.at(kept, drift)) - came).mean())
+        for kept in KEPT
+        for drift in DRIFTS
     }
     return min(errors, key=lambda shares: (errors[shares], shares))

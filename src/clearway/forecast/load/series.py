@@ -79,7 +79,7 @@ class Series:
 
     @cached_property
     def filled(self) -> Floats:
-        """The values, where a gap keeps the last value before it. Before the first value: zero, of a rate that value."""
+        """The values, where a gap keeps the last value before it; before the first: zero, of a rate that value."""
         known = ~np.isnan(self.values)
         if not known.any():
             return np.full(len(self.values), float(self.positive))

@@ -1,4 +1,4 @@
-"""Rolling origin: every model predicts each part of a past from what came before it, and is fitted anew for the next."""
+"""Rolling origin: every model predicts each part of a past from what came before it, then learns that too."""
 
 from __future__ import annotations
 

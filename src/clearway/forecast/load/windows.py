@@ -79,7 +79,12 @@ def _features(series: Series, origins: Ints, steps: int) -> Floats:
     yesterday = taken(level, latest_at_that_time(series, origins, steps))
     columns = [taken(level, origins - lag) - now for lag in LAGS]
     columns += [_mean(level, origins, width) - now for width in (*WINDOWS, day)]
-    columns += [usual - now, profile(series, origins, 0) - now, yesterday - now, yesterday - taken(level, origins - day)]
+    columns += [
+        usual - now,
+        profile(series, origins, 0) - now,
+        yesterday - now,
+        yesterday - taken(level, origins - day),
+    ]
     columns += [level_over(series, origins, 1) - week, week - now, now]
     at, turn = origins + steps, 2 * np.pi
     columns += [f(turn * series.of_day(at)) for f in (np.sin, np.cos)]
