@@ -40,7 +40,7 @@ LEFT_OUT = {
     "GET /": "a page for people, which the description leaves out; test_page asks it",
     "GET /static/{path:path}": "parts of that page",
 }
-SLOW = ("/report", "/cycles/", "/cycle", "/then", "/audit", "/history", "/journal/")
+SLOW = ("/report", "/load", "/cycles/", "/cycle", "/then", "/audit", "/history", "/journal/")
 """A process of its own answers: the words are few, and so are the examples."""
 FEW = 3
 BODY_LIMIT = 64 * 1024

@@ -51,6 +51,8 @@ def test_accounts_cycles_and_reasons_come_from_the_controller(client: Client) ->
     then = client.why_then("first", datetime.now(UTC).isoformat())
     assert (then["state"], then["records"]) == ("succeeded", "here")
     assert client.audit()["first_difference"] is None
+    arrivals, gpus = client.load_ahead(since="1h")["series"]
+    assert (arrivals["name"], gpus["name"]) == ("arrivals", "gpus")
     assert client.check_journal()["faults"] == []
 
 
@@ -66,6 +68,8 @@ def test_what_is_refused_is_refused_as_everywhere(client: Client) -> None:
         client.cycle(99999)
     with pytest.raises(NotFoundError, match="'nobody'"):
         client.cycle_of("nobody")
+    with pytest.raises(NotFoundError, match="'nobody'"):
+        client.load_ahead("nobody")
     with pytest.raises(InputError, match="still to come"):
         client.why_then("first", "2199-01-01T00:00:00Z")
     with pytest.raises(InputError, match="since"):

@@ -19,6 +19,7 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/waste": usage.Waste,
     f"GET {API}/policy": fleet.Policy,
     f"GET {API}/report": usage.Report,
+    f"GET {API}/load": usage.Load,
     f"GET {API}/cycles/{{cycle}}": why.Cycle,
     f"GET {API}/jobs/{{ref}}/cycle": why.Cycle,
     f"GET {API}/jobs/{{ref}}/then": why.Then,

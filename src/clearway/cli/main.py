@@ -58,6 +58,7 @@ COMMANDS = dict(
         _in(_CONTROLLER, "down", "Stop the controller; jobs go on.", "up"),
         _in(_CONTROLLER, "status", "Show the controller and what it has in hand."),
         _in(_MACHINES, "report", "Account for what tenants, users or queues held."),
+        _in(_MACHINES, "forecast", "Tell what load is to come, with intervals."),
         _in(_CONTROLLER, "top", "Watch nodes, queues and jobs as they change."),
         _in(_CONTROLLER, "db", "Back up, check, upgrade and compact the journal."),
         _in(_CONTROLLER, "dashboard", "Open the page of the controller."),

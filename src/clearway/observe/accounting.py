@@ -64,7 +64,9 @@ class Account:
 
 
 @dataclass(slots=True)
-class _Hold:
+class Hold:
+    """What one task holds: thousandths of a GPU since a moment, and its price."""
+
     node: NodeId
     since_us: int
     milli: int
@@ -75,7 +77,7 @@ class _Hold:
 class _Live:
     spec: JobSpec
     waits_us: int | None
-    holds: dict[tuple[int, int], _Hold] = field(default_factory=dict)
+    holds: dict[tuple[int, int], Hold] = field(default_factory=dict)
     held: int = 0
 
 
@@ -152,7 +154,7 @@ class Accounts:
             case ev.Changed():
                 for key, hold in list(live.holds.items()):  # what it held so far was on the old one's account
                     self._release(live, key)
-                    live.holds[key] = _Hold(hold.node, self.now_us, hold.milli, hold.price)
+                    live.holds[key] = Hold(hold.node, self.now_us, hold.milli, hold.price)
                 live.spec = record.spec
             case ev.AttemptEnded():
                 for key in list(live.holds):
@@ -175,7 +177,7 @@ class Accounts:
         if not milli and grant.gpu_memory and node.gpu_memory:
             milli = grant.gpu_memory * WHOLE * len(grant.devices) // node.gpu_memory
         price = node.price_micros * part(node, grant, demand) if node.price_micros else 0
-        live.holds[grant.role, grant.index] = _Hold(grant.node, self.now_us, milli, price)
+        live.holds[grant.role, grant.index] = Hold(grant.node, self.now_us, milli, price)
 
     def _free(self, job: JobId, key: tuple[int, int], used: Used | None) -> None:
         live = self._jobs.get(job)
@@ -197,6 +199,10 @@ class Accounts:
             account.used += hold.milli * length * busy // WHOLE
         account.cost += hold.price * length
         live.held += hold.milli * length
+        self._released(live.spec, hold)
+
+    def _released(self, spec: JobSpec, hold: Hold) -> None:
+        """Be told what was held until now; for folds that look at more than sums."""
 
 
 def accounts(world: World, records: Iterable[Record], by: str, from_us: int, to_us: int) -> list[dict[str, Any]]:

@@ -23,6 +23,10 @@ class Past:
         """Return accounts of a time by `tenant`, `user` or `queue`; moments in ISO 8601, or so long ago: 30d."""
         return self._asked("report", {"since": since, "until": until, "by": by})
 
+    def load_ahead(self, queue: str | None = None, since: str = "30d") -> Row:
+        """Forecast arrivals and GPUs in use, of a queue or of all, by what has been since then."""
+        return self._asked("load", {"queue": queue, "since": since})
+
     def cycle(self, number: int) -> Row:
         """Return one cycle whole, decided again."""
         return self._asked(f"cycles/{int(number)}", {})

@@ -78,7 +78,7 @@ def test_intervals_are_signed() -> None:
 
 
 def test_a_forecast_of_now_says_how_good_it_has_been() -> None:
-    found = ahead(series(), (60, 3600, DAY_S))
+    found = ahead(series(), (60, 3600, DAY_S)).rows
     assert [one.horizon_s for one in found] == [3600, DAY_S]  # a step is half an hour
     for one in found:
         assert one.within_80 is not None
@@ -89,6 +89,13 @@ def test_a_forecast_of_now_says_how_good_it_has_been() -> None:
 
 
 def test_of_no_past_nothing_is_claimed() -> None:
-    assert ahead(Series("load", np.zeros(0), STEP_S), (3600,)) == []
-    (one,) = ahead(Series("load", np.array([3.0]), STEP_S), (3600,))
+    assert ahead(Series("load", np.zeros(0), STEP_S), (3600,)) == ([], [])
+    (one,) = ahead(Series("load", np.array([3.0]), STEP_S), (3600,)).rows
     assert (one.model, one.point, one.within_80, one.judged) == ("persistence", 3.0, None, 0)
+
+
+def test_a_break_is_told_with_the_steps_of_the_series() -> None:
+    values = days(14)
+    values[13 * DAY : 13 * DAY + 6] = 400.0
+    found = [one for one in ahead(Series("load", values, STEP_S), (STEP_S, 12 * STEP_S)).breaks if one.beyond > 100]
+    assert [(one.side, one.begin) for one in found][:1] == [("above", 13 * DAY)]

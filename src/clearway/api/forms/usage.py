@@ -155,4 +155,49 @@ class Report(Form):
     to: Annotated[Moment, says("the time ends")]
     by: Annotated[str, says("tenant, user or queue")]
     accounts: Annotated[list[Account], says("the one that held most first")]
+<<<<<<< HEAD
     budgets: Annotated[list[Budget], says("how each budget stood at the end of the time")]
+=======
+
+
+class Ahead(Form):
+    """A forecast for one horizon."""
+
+    horizon: Annotated[float, says("so many seconds ahead")]
+    middle: Annotated[float, says("as likely to be more as to be less")]
+    within_80: Annotated[list[float] | None, says("holds 80 % of what comes: from, to; null: too little past")]
+    within_95: Annotated[list[float] | None, says("holds 95 %: from, to; null: too little past")]
+    model: Annotated[str, says("which model says so")]
+    error: Annotated[float | None, says("its mean error on the past; null: too little past")]
+    persistence_error: Annotated[float | None, says("what staying as it is would have erred by")]
+    judged: Annotated[int, says("by so many forecasts of the past")]
+
+
+class Break(Form):
+    """A time in which the load was beyond what had been forecast."""
+
+    side: Annotated[str, says("above or below")]
+    from_: Annotated[Moment, says("it begins")]
+    to: Annotated[Moment, says("it ends, or had not ended yet")]
+    beyond: Annotated[float, says("how far outside the interval of 95 % it was at most")]
+
+
+class LoadSeries(Form):
+    """Arrivals or GPUs in use."""
+
+    name: Annotated[str, says("arrivals: jobs in a step; gpus: in use in a step, in the mean")]
+    steps: Annotated[int, says("of the past, looked at")]
+    now: Annotated[float | None, says("in the last step")]
+    ahead: Annotated[list[Ahead], says("the nearest first")]
+    breaks: Annotated[list[Break], says("the latest of them, in their order")]
+
+
+class Load(Form):
+    """What load is to come."""
+
+    from_: Annotated[Moment, says("the past that was looked at begins")]
+    to: Annotated[Moment, says("it ends")]
+    queue: Annotated[str | None, says("of this queue; null: of all")]
+    step: Annotated[int, says("seconds of a step")]
+    series: Annotated[list[LoadSeries], says("arrivals, then gpus")]
+>>>>>>> 9fb3ade (clearway forecast load: arrivals and GPUs in use, from the journal)

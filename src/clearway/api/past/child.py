@@ -139,7 +139,14 @@ def _why(past: PastOf, said: dict[str, Any]) -> dict[str, Any]:
     return why_then(past, said["ref"], moment("at", said["at"]), brief=said["brief"])
 
 
+def _load(past: PastOf, said: dict[str, Any]) -> dict[str, Any]:
+    from clearway.api.past.load import load  # noqa: PLC0415  it loads what learns, and others need none of it
+
+    return load(past, said["queue"], said["since"])
+
+
 _DOCUMENTS: dict[str, Callable[[PastOf, dict[str, Any]], dict[str, Any]]] = {
+    "load": _load,
     "report": lambda past, said: report(past, said["since"], said["until"], said["by"]),
     "audit": lambda past, said: audit(past, _quiet, said["since"], said["until"], said["number"]),
     "cycle": lambda past, said: cycle(past, _quiet, said["number"], said["ref"]),

@@ -52,8 +52,8 @@ def job_of(world: World, ref: str) -> JobId:
 def report(past: PastOf, since: str, until: str | None, by: str) -> dict[str, Any]:
     """Account for what tenants, users or queues held from one moment to another, each also as so long ago."""
     now_us = time.time_ns() // 1000
-    from_us = _moment("since", since, now_us)
-    to_us = now_us if until is None else _moment("until", until, now_us)
+    from_us = moment_ago("since", since, now_us)
+    to_us = now_us if until is None else moment_ago("until", until, now_us)
     if from_us >= to_us:
         raise InputError("since", since, "a moment before that of `until`")
     rows = accounts(past.world_at(from_us), past.records_after(from_us), by, from_us, to_us)
@@ -69,7 +69,7 @@ def budgets(past: PastOf, at_us: int | None = None) -> list[dict[str, Any]]:
     return [budget_row(one) for one in look(past.world_at(now_us), now_us)]
 
 
-def _moment(field: str, text: str, now_us: int) -> int:
+def moment_ago(field: str, text: str, now_us: int) -> int:
     """Return the moment that a text names: a time, or how long ago."""
     if LENGTH.fullmatch(text):
         return max(now_us - values.duration(field, text), 0)

@@ -49,6 +49,19 @@ def report(
     return relayed(desk, relay, "report", since=since, until=until, by=by)
 
 
+@router.get("/load")
+def load(
+    desk: TheDesk,
+    relay: TheRelay,
+    queue: Annotated[str | None, Query(description="Of this queue; of all where it is not said")] = None,
+    since: Annotated[
+        str, Query(description="Learn from what has been since a moment in ISO 8601, or so long ago")
+    ] = "30d",
+) -> Response:
+    """Forecast arrivals and GPUs in use for 5 minutes to 24 hours ahead, with intervals, and tell of load breaks."""
+    return relayed(desk, relay, "load", queue=queue, since=since)
+
+
 @router.get("/cycles/{cycle}")
 def cycle(desk: TheDesk, relay: TheRelay, cycle: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
     """Show one cycle whole, decided again: who was considered in which order, what started where, why others wait."""

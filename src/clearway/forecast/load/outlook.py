@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from clearway.forecast.load.breaks import IN_A_ROW, Break, load_breaks
 from clearway.forecast.load.choice import choose
 from clearway.forecast.load.conformal import offsets
+from clearway.forecast.load.judged import judge
 from clearway.forecast.load.models import MODELS
 from clearway.forecast.load.walk import now, walk
 
@@ -38,13 +40,32 @@ class LoadAhead(NamedTuple):
     judged: int
 
 
-def ahead(series: Series, horizons_s: Sequence[float], models: Sequence[LoadModel] = MODELS) -> list[LoadAhead]:
-    """Forecast from the last step, for those horizons that are not shorter than a step."""
+class Outlook(NamedTuple):
+    """A forecast for each horizon, and where the past left the interval of 95 % that had been forecast."""
+
+    rows: list[LoadAhead]
+    breaks: list[Break]
+
+
+def ahead(series: Series, horizons_s: Sequence[float], models: Sequence[LoadModel] = MODELS) -> Outlook:
+    """Forecast from the last step, for those horizons that are not shorter than a step.
+
+    Steps of breaks count from the beginning of the series.
+    """
     steps = {horizon: count for horizon in horizons_s if (count := series.steps(horizon)) is not None}
     if not len(series) or not steps:
-        return []
+        return Outlook([], [])
     walked = walk(series, models, tuple(dict.fromkeys(steps.values())))
-    return [_one(walked, models, horizon, count) for horizon, count in steps.items()]
+    return Outlook([_one(walked, models, horizon, count) for horizon, count in steps.items()], _broken(walked))
+
+
+def _broken(walked: Walk) -> list[Break]:
+    """Return the breaks by a horizon that is longer than what makes one: a shorter forecast has followed it by then."""
+    long = [at for at, steps in enumerate(walked.horizons) if steps >= 2 * IN_A_ROW]
+    at = long[0] if long else len(walked.horizons) - 1
+    judged, later = judge(walked, at, LEVELS[-1]), walked.first + walked.horizons[at]
+    found = load_breaks(judged.came, judged.low, judged.high)
+    return [one._replace(begin=one.begin + later, noticed=one.noticed + later, end=one.end + later) for one in found]
 
 
 def _one(walked: Walk, models: Sequence[LoadModel], horizon_s: float, steps: int) -> LoadAhead:
