@@ -155,9 +155,7 @@ class Report(Form):
     to: Annotated[Moment, says("the time ends")]
     by: Annotated[str, says("tenant, user or queue")]
     accounts: Annotated[list[Account], says("the one that held most first")]
-<<<<<<< HEAD
     budgets: Annotated[list[Budget], says("how each budget stood at the end of the time")]
-=======
 
 
 class Ahead(Form):
@@ -200,4 +198,3 @@ class Load(Form):
     queue: Annotated[str | None, says("of this queue; null: of all")]
     step: Annotated[int, says("seconds of a step")]
     series: Annotated[list[LoadSeries], says("arrivals, then gpus")]
->>>>>>> 9fb3ade (clearway forecast load: arrivals and GPUs in use, from the journal)
