@@ -10,29 +10,17 @@ import pytest
 
 from clearway import group
 from clearway.model.errors import ActorDiedError, CallCancelledError
-from tests.api.live import live, until
+from tests.api.live import until
 from tests.sdk.tasks_used import Counter, add
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from clearway.sdk.client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
+SETTINGS = {"fleet": {"nodes": [{"name": "n", "cpus": 16}]}}
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client(home: Path) -> Iterator[Client]:
-    with pytest.MonkeyPatch.context() as patch, live(home, fleet={"nodes": [{"name": "n", "cpus": 16}]}) as found:
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield found
 
 
 def test_a_class_called_plainly_makes_an_object_here() -> None:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from clearway import chain, chord, chunks, group, starmap
-from tests.api.live import live
 from tests.sdk.tasks_used import add, double, fails_for, total, yields
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch, live(home):
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield
 
 
 @pytest.mark.parametrize(

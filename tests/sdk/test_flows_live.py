@@ -9,29 +9,15 @@ import pytest
 import clearway
 from clearway.model.errors import FlowError, InputError, LoopLimitError
 from clearway.sdk.flows import START, StateGraph
-from tests.api.live import kill_controller, live, until
+from tests.api.live import kill_controller, until
 from tests.sdk import flows_used as used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from clearway.sdk.client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
 PATIENCE_S = 120
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client(home: Path) -> Iterator[Client]:
-    with pytest.MonkeyPatch.context() as patch, live(home) as found:
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield found
 
 
 def test_a_function_builds_a_workflow(tmp_path: Path) -> None:

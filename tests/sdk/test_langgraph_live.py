@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, cast
+from typing import Annotated, Any, TypedDict, cast
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -13,22 +13,9 @@ from langgraph.types import Command, Send, interrupt
 
 from clearway.model.errors import InputError
 from clearway.sdk.langgraph import on_clearway
-from tests.api.live import live
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from clearway.sdk.client import Client
-
-pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    home = tmp_path_factory.mktemp("home")
-    with pytest.MonkeyPatch.context() as patch, live(home, devices=2) as found:
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield found
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
+SETTINGS = {"devices": 2}
 
 
 class State(TypedDict):

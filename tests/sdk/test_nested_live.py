@@ -10,30 +10,17 @@ import psutil
 import pytest
 
 from clearway.compose.launch import stop
-from tests.api.live import live, until
+from tests.api.live import until
 from tests.sdk import tasks_used as used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from clearway.sdk.client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
+SETTINGS = {"fleet": {"nodes": [{"name": "n", "cpus": 1}]}}
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client(home: Path) -> Iterator[Client]:
-    fleet = {"nodes": [{"name": "n", "cpus": 1}]}
-    with pytest.MonkeyPatch.context() as patch, live(home, fleet=fleet) as found:
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield found
 
 
 def test_a_call_that_waits_for_others_gives_them_its_place() -> None:

@@ -9,28 +9,15 @@ import pytest
 
 from clearway import group
 from clearway.model.errors import CallCancelledError
-from tests.api.live import kill_controller, live, until
+from tests.api.live import kill_controller, until
 from tests.sdk import tasks_used as used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
+SETTINGS = {"fleet": {"nodes": [{"name": "n", "cpus": 2}]}}
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _running(home: Path) -> Iterator[None]:
-    fleet = {"nodes": [{"name": "n", "cpus": 2}]}
-    with pytest.MonkeyPatch.context() as patch, live(home, fleet=fleet):
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield
 
 
 def test_items_come_while_the_call_runs_and_outlive_the_controller(home: Path, tmp_path: Path) -> None:

@@ -11,26 +11,18 @@ import pytest
 
 from clearway import chain, chord, group, task
 from clearway.model.errors import CallError, InputError, UnknownWordError
-from tests.api.live import live, until
+from tests.api.live import until
 from tests.sdk import tasks_used as used
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from clearway.sdk.client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
+SETTINGS = {"fleet": {"nodes": [{"name": "n", "cpus": 4}]}}
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    home = tmp_path_factory.mktemp("home")
-    fleet = {"nodes": [{"name": "n", "cpus": 4}]}
-    with pytest.MonkeyPatch.context() as patch, live(home, fleet=fleet) as found:
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield found
 
 
 def test_waiting_that_was_given_up_leaves_the_others_waiting(tmp_path: Path) -> None:

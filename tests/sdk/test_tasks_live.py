@@ -12,29 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.model.errors import CallCancelledError, CallError, CallTimedOutError, InputError, UnknownWordError
-from tests.api.live import kill_controller, live, until
+from tests.api.live import kill_controller, until
 from tests.sdk import tasks_used as used
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from clearway.sdk.client import Client
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
+SETTINGS = {"devices": 2}
 PATIENCE_S = 60
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def client(home: Path) -> Iterator[Client]:
-    with pytest.MonkeyPatch.context() as patch, live(home, devices=2) as found:
-        patch.setenv("CLEARWAY_HOME", str(home))
-        yield found
 
 
 def test_a_task_called_plainly_is_its_function() -> None:
