@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clearway.sdk.client import Client
+    from tests.servers import Server
 
 pytestmark = pytest.mark.slow
 
@@ -88,6 +89,28 @@ def test_files_come_whole_with_what_is_in_them(client: Client, home: Path, tmp_p
     made = client.bundle(bundle)
     assert made["size"] == len(bundle.getvalue())
     until(lambda: not list(home.glob("sent-*")), "nothing is left in the home")
+
+
+@pytest.mark.real_engine
+def test_a_journal_in_postgresql_is_asked_as_one_in_a_file(postgres: Server, tmp_path: Path) -> None:
+    (tmp_path / "clearway.yaml").write_text("budgets: [{name: month, queue: default, gpu_hours: 100}]\n")
+    with live(tmp_path, devices=1, store=postgres.make("past")) as there:
+        (first,) = there.submit([{"name": "first", "run": ["true"], "gpus": 1, "user": "ada"}])
+        assert there.wait(f"id:{first['id']}")["state"] == "succeeded"
+        told = there.report(by="user")
+        assert [(one["name"], one["starts"], one["succeeded"]) for one in told["accounts"]] == [("ada", 1, 1)]
+        assert told["budgets"] == there.budgets()
+        cycle = there.cycle_of("first")
+        assert (cycle["same"], [turn["name"] for turn in cycle["turns"]]) == (True, ["first"])
+        assert there.check_journal()["faults"] == []
+        history, bundle, copy = io.BytesIO(), io.BytesIO(), tmp_path / "copy.db"
+        assert there.history(history) == {"jobs": 1, "unfinished": 0}
+        assert there.bundle(bundle)["size"] == len(bundle.getvalue())
+        with copy.open("wb") as file:
+            last = there.backup(file)["last"]
+        with closing(sqlite3.connect(copy)) as database:
+            assert database.execute("SELECT max(number) FROM journal").fetchone() == (last,)
+    assert not list(tmp_path.glob("journal.db*")), "nothing was read from a file of the home"
 
 
 def test_who_goes_away_ends_the_process_that_works_for_him(client: Client, home: Path) -> None:
