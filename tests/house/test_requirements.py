@@ -19,9 +19,10 @@ OWN = {"clearway", *CODE_FOLDERS}
 PUBLISHED_SUITES = PACKAGE / "testing"
 """Suites that others run under pytest: who runs tests has it."""
 APART = {
+    PACKAGE / "learn" / "optuna_sampler.py": "search",
+    PACKAGE / "learn" / "boosted.py": "learn",
     PACKAGE / "engines" / "ray": "ray",
     PACKAGE / "learn" / "load_boosted.py": "learn",
-    PACKAGE / "learn" / "optuna_sampler.py": "search",
     PACKAGE / "observe" / "telemetry.py": "telemetry",
     PACKAGE / "api" / "oidc.py": "oidc",
     PACKAGE / "sdk" / "langgraph.py": "langgraph",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from clearway.forecast.adviser import features
 from clearway.forecast.grid import (
     BINS,
     EDGES_US,
@@ -27,21 +28,25 @@ from clearway.model.forecast import Forecast
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from clearway.forecast.adviser import Adviser, Features
     from clearway.ports.forecaster import Known, Run
 
 STEADY, FADING, LAST, MEAN = range(4)
 WAYS = 4
 """How a group speaks: by all runs, by newer ones, by the last one, by the mean of the last four."""
 ASKED = len(KINDS) * WAYS
-EXPERTS = ASKED + 1
+ADVISED = ASKED + WAYS  # each in a place of its own, as kinds are
+EXPERTS = ADVISED + 1
 FEW_RUNS = 3
 MOST_GROUPS = 1024
 """So many groups of a kind are kept, those that had a run last."""
 IGNORED = 0.005  # an expert with less than this part of all weights is not asked
-NOTHING, ESTIMATE = "nothing known", "the user's estimate"
+NOTHING, ESTIMATE, MODEL = "nothing known", "the user's estimate", "a trained model"
 ASKED_WIDE, ASKED_SKEW = 60.0, -20.0  # bins: before anything is known, people ask for about twice what they need
 RECENTLY, LONG = 1 / 50, 1 / 1000
 DRIFTED = 700
+MOST_WAITING = 20_000
+"""Of so many jobs that have not ended it is remembered what the adviser saw; it does not learn from more."""
 EVENLY = 1e-4
 """So much of a forecast is always spread over all run times."""
 
@@ -68,8 +73,11 @@ class _Voice(NamedTuple):
 class RunTimes:
     """Forecasts run times from past runs of the like, and learns from each run that ends. See docs/forecasts.md."""
 
-    def __init__(self) -> None:
-        """Begin with nothing known."""
+    def __init__(self, adviser: Adviser | None = None) -> None:
+        """Begin with nothing known; `adviser` is one more voice."""
+        self._adviser = adviser
+        self._advised = Ratios()
+        self._waiting: dict[Known, tuple[Features, int | None]] = {}
         self._groups: list[dict[Hashable, Group]] = [{} for _ in KINDS]
         self._ratios = [[Ratios() for _ in range(2 * WAYS)] for _ in KINDS]
         self._asked = Ratios(ASKED_WIDE, ASKED_SKEW)
@@ -94,19 +102,37 @@ class RunTimes:
     def forecast(self, known: Known) -> Forecast:
         """Return how long a job will run from its start."""
         groups = self._like(known)
-        masses, best = self._mixed(known, groups)
+        center = self._advice(known, groups)
+        masses, best = self._mixed(known, groups, center)
         limit_us = known.limit_us
         quantiles = []
         for place in places_at(masses, self._promise.read()):
             us = self._us(place)
             quantiles.append(us if limit_us is None else min(us, limit_us))
         basis, runs = NOTHING, 0
-        if best == ASKED:
-            basis, runs = ESTIMATE, self.runs
+        if best in {ASKED, ADVISED}:
+            basis, runs = ESTIMATE if best == ASKED else MODEL, self.runs
         elif best is not None:
             group = groups[best // WAYS]
             basis, runs = KINDS[best // WAYS].words, group.count if group else 0
-        return Forecast(tuple(quantiles), mean_us(masses, limit_us), basis, runs)
+        return Forecast(
+            tuple(quantiles),
+            mean_us(masses, limit_us),
+            basis,
+            runs,
+            self._adviser.model if self._adviser and center is not None else "",
+        )
+
+    def _advice(self, known: Known, groups: list[Group | None]) -> int | None:
+        """Return the bin that the adviser points at, and remember what it saw until the run is over."""
+        if self._adviser is None:
+            return None
+        seen = features(known, groups)
+        center = self._adviser.advise(seen)
+        self._waiting[known] = seen, center
+        if len(self._waiting) > MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+        return center
 
     def _like(self, known: Known) -> list[Group | None]:
         """Return the group of each kind; one that holds the same runs as a wider one says nothing new."""
@@ -120,15 +146,17 @@ class RunTimes:
             counts.append(group.count if found[-1] is not None and group is not None else wider)
         return found
 
-    def _mixed(self, known: Known, groups: list[Group | None]) -> tuple[Masses, int | None]:
+    def _mixed(self, known: Known, groups: list[Group | None], center: int | None = None) -> tuple[Masses, int | None]:
         """Return the mixture, and the expert that speaks for the kind with most weight in it."""
         voices = self._voices(known, groups)
+        if center is not None:
+            voices.append(_Voice(ADVISED, class_of(self.runs), center))
         if not voices:
             return PRIOR, None
         held = [float(self._weights.of[voice.expert, voice.runs]) for voice in voices]
         least = IGNORED * sum(held)
         steady: dict[int, Masses] = {NOBODY: PRIOR}
-        mixed, by_kind = np.full(BINS, sum(held) * EVENLY / BINS), [0.0] * (len(KINDS) + 1)
+        mixed, by_kind = np.full(BINS, sum(held) * EVENLY / BINS), [0.0] * (EXPERTS // WAYS + 1)
         for voice, weight in zip(voices, held, strict=True):
             by_kind[voice.expert // WAYS] += weight
             if weight >= least:
@@ -152,6 +180,8 @@ class RunTimes:
         place, way = divmod(voice.expert, WAYS)
         if voice.expert == ASKED:
             return self._asked.around(voice.center)
+        if voice.expert == ADVISED:
+            return self._advised.around(voice.center)
         if way in {LAST, MEAN}:
             return self._table(place, way, voice.runs).around(voice.center)
         own = _steady(place, groups, steady)
@@ -174,9 +204,12 @@ class RunTimes:
         known, place = run.known, bin_of(run.ran_us)
         groups = self._like(known)
         row: Masses | None = None
+        seen, center = self._waiting.pop(known, (None, None))
         if run.whole:
-            self._judge(known, groups, place)
+            self._judge(known, groups, place, center)
             self._inside[place] += (within(run.ran_us, place) - self._inside[place]) / 4
+            if self._adviser is not None and seen is not None:
+                self._adviser.note(seen, place)
         else:
             row = beyond(self._mixed(known, groups)[0], run.ran_us)
             place = int(np.searchsorted(np.cumsum(row), 0.5))
@@ -192,7 +225,7 @@ class RunTimes:
                     del held[next(iter(held))]
         self.runs += 1
 
-    def _judge(self, known: Known, groups: list[Group | None], place: int) -> None:
+    def _judge(self, known: Known, groups: list[Group | None], place: int, advised: int | None) -> None:
         """Weigh the experts by what each would have said at the submit."""
         awake: list[tuple[int, int]] = []
         chances: list[float] = []
@@ -218,6 +251,10 @@ class RunTimes:
             awake.append((ASKED, class_of(self.runs)))
             chances.append(self._asked.chance(center, place))
             self._asked.add(center, place)
+        if advised is not None:
+            awake.append((ADVISED, class_of(self.runs)))
+            chances.append(self._advised.chance(advised, place))
+            self._advised.add(advised, place)
         if awake:
             self._note(self._weights.learn(awake, np.array(chances)))
 
