@@ -1,6 +1,6 @@
 """How good forecasts are, on pasts of others and by time order: whoever forecasts knows only what was over by then.
 
-Parts: `run-times`, `boosted`, `orders`, `backfill` (`--only`). The tables go to stdout, the pictures to `out/forecast/`.
+Parts: `run-times`, `boosted`, `orders`, `backfill` (`--only`). Tables go to stdout, pictures to `out/forecast/`.
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ def test_a_file_is_read_with_the_words_that_are_used_everywhere(tmp_path: Path) 
         listen: 127.0.0.1:0
         synchronous: normal
         kept_finished: 5
+        boosted_trees: true
         body_limit: 1MiB
         """
     )
@@ -40,6 +41,7 @@ def test_a_file_is_read_with_the_words_that_are_used_everywhere(tmp_path: Path) 
         5,
         2**20,
     )
+    assert found.boosted_trees
     assert not isinstance(found.policy, str)
     assert found.policy.lease_us == 10_000_000
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from clearway.compose.watching import Watching
     from clearway.config.settings import Settings
+    from clearway.forecast.adviser import Adviser
     from clearway.model.asks import Ask
     from clearway.model.events import TaskRef
     from clearway.model.fleet import PolicySpec, QueueSpec
@@ -79,7 +80,7 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         reach = Reach(settings)
         engine = engine_of(Around(settings, (journal.place, journal.term), watching.traces, reach))
         world = World(policy)
-        world.forecasting = Forecasting(RunTimes())
+        world.forecasting = Forecasting(RunTimes(_adviser(settings)))
         controller = Controller(
             world, clock, engine, journal, board=board, first=() if known else first,
             upkeep=upkeep_of(settings, journal), on_end=on_end, sampler=_sampler(), observer=watching.ears,
@@ -118,6 +119,17 @@ def _clock(journal: SqlJournal) -> SystemClock:
 def _sampler() -> OptunaSampler | None:
     """Return what finds the points of samplers that learn, None without the extra `search`."""
     return OptunaSampler() if find_spec("optuna") and find_spec("cmaes") else None
+
+
+def _adviser(settings: Settings) -> Adviser | None:
+    """Return what advises forecasts, where the settings ask for it. It is heavy, and imported only then."""
+    if not settings.boosted_trees:
+        return None
+    if find_spec("lightgbm") is None:
+        raise InputError("boosted_trees", "yes", "what is installed: pip install 'clearway[learn]'")
+    from clearway.learn.boosted import Boosted
+
+    return Boosted(beside=True)
 
 
 def _first_asks(settings: Settings, policy: PolicySpec) -> list[Ask]:

@@ -62,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True):
     max_priority: int = 0
     log_size: int = 10 * MEBI
     output_size: int = 1024 * MEBI
+    boosted_trees: bool = False
     store: str = "sqlite"
     engine_home: Path | None = None
     snapshot_every: int = 100_000
@@ -247,6 +248,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "kept_finished": Setting(
         v.count, "jobs", "10000", "so many finished jobs stay at hand for lists; older ones are in the journal only"
+    ),
+    "boosted_trees": Setting(
+        v.flag,
+        "yes or no",
+        "no",
+        "boosted trees speak in forecasts of run times beside past runs; needs the extra learn",
     ),
     "body_limit": Setting(
         _body_limit, "size", "32MiB", "largest body of a request: bounds the memory that one request can take"
