@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from clearway.flow.words import read_flow
 from clearway.model import flow_events as fe
 from clearway.model.actions import Launch
 from clearway.model.asks import ControllerUp, LookFlows, ResumeFlow, SubmitFlow
+from clearway.model.errors import InputError
 from clearway.model.ids import FlowId
 from clearway.model.reasons import Code
 from clearway.model.states import State as Ended
@@ -156,6 +158,15 @@ def compare(drawing: Drawing, seed: int, killed: int) -> None:
     assert play.state == wanted.state
     assert sum(".node_" in name for name in play.done) == wanted.visits
     assert len(play.bench.all(fe.StepAnswered)) == wanted.questions
+
+
+def test_a_key_that_the_state_lacks_is_refused_before_anything_runs() -> None:
+    graph = Drawing((Node("think", 1, 0, flaky=False),), ((START, "think"),), (), 3).built()
+    graph.add_conditional_edges("think", Route((END,), named=False), ["think", END])
+    with pytest.raises(InputError, match="cuont"):
+        graph.compile().words({"cuont": 1})
+    with pytest.raises(InputError, match="thnik"):
+        graph.add_conditional_edges("think", Route((END,), named=False), ["thnik"]).compile()
 
 
 @settings(max_examples=60, deadline=None, phases=PHASES)

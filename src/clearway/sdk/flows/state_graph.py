@@ -82,10 +82,11 @@ class StateGraph:
         return self
 
     def add_conditional_edges(
-        self, start: str, route: Callable[[Any], Any], names: dict[Any, str] | None = None
+        self, start: str, route: Callable[[Any], Any], names: dict[Any, str] | list[str] | None = None
     ) -> StateGraph:
-        """Have `route` say from the state what follows `start`; `names` maps what it returns to nodes."""
-        self.branches.setdefault(start, []).append((route, names))
+        """Have `route` say from the state what follows `start`; `names` maps what it returns to nodes or lists them."""
+        known = names if isinstance(names, dict) or names is None else {name: name for name in names}
+        self.branches.setdefault(start, []).append((route, known))
         return self
 
     def compile(self, name: str = "graph", max_loops: int = MAX_LOOPS) -> Compiled:
@@ -187,7 +188,8 @@ class Compiled:
         self.graph, self.name, self.max_loops = graph, name, max_loops
 
     def words(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return the words of the workflow that runs it from a state."""
+        """Return the words of the workflow that runs it from a state. InputError: the state has a key too many."""
+        self.graph.reduced({}, state)
         nodes = [
             {
                 "name": NODE + name,
