@@ -31,7 +31,7 @@ def test_what_happens_comes_as_it_happens_with_numbers_that_grow(client: Client,
         found = watch.until("ended", job)
     mine = [event for _, event in found if event.get("job") == job]
     kinds = [event["kind"] for event in mine if event["kind"] != "waits"]
-    assert kinds[:3] == ["submitted", "started", "running"]
+    assert kinds[:4] == ["submitted", "forecast", "started", "running"]
     assert kinds[-1] == "ended"
     assert {event["name"] for event in mine} == {"seen"}
     assert {event["queue"] for event in mine} == {"team"}

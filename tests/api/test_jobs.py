@@ -340,7 +340,7 @@ def test_a_queue_is_made_and_changed(client: Client) -> None:
 
 def test_events_tell_a_life(client: Client) -> None:
     row = ran(client, ["true"])
-    assert [e["kind"] for e in client.events(f"id:{row['id']}")] == ["submitted", "started", "ended"]
+    assert [e["kind"] for e in client.events(f"id:{row['id']}")] == ["submitted", "forecast", "started", "ended"]
 
 
 def test_old_jobs_are_found_by_their_number_in_the_journal(tmp_path: Path) -> None:

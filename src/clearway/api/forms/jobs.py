@@ -155,6 +155,13 @@ class JobEvent(Form):
     less: Annotated[int | UnsetType, says("of `resized`: tasks that went")] = UNSET
     start: Annotated[Moment | UnsetType, says("of `reserved`: when it starts at the latest")] = UNSET
     nodes: Annotated[list[str] | UnsetType, says("of `reserved`: where")] = UNSET
+    median_s: Annotated[float | UnsetType, says("of `forecast`: seconds that it runs at most with even chances")] = (
+        UNSET
+    )
+    low_s: Annotated[float | UnsetType, says("of `forecast`: seconds below which 1 of 10 such runs ends")] = UNSET
+    high_s: Annotated[float | UnsetType, says("of `forecast`: seconds above which 1 of 10 such runs ends")] = UNSET
+    basis: Annotated[str | UnsetType, says("of `forecast`: what it rests on most")] = UNSET
+    runs: Annotated[int | UnsetType, says("of `forecast`: on how many past runs")] = UNSET
 
 
 class JobEvents(Form):
