@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 from contextlib import asynccontextmanager
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
 MODULE = "clearway.api.past.child"
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Fits of forecasts are small: threads for their arithmetic would wait for each other, and hold up the loop."""
 AT_ONCE = 2
 MOST_WAITING = 20
 ASK_AGAIN_S = 5
@@ -53,7 +56,9 @@ class Relay:
             self._waiting -= 1
         try:
             pipe = asyncio.subprocess.PIPE
-            process = await asyncio.create_subprocess_exec(sys.executable, "-m", MODULE, stdin=pipe, stdout=pipe)
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", MODULE, stdin=pipe, stdout=pipe, env={**os.environ, **ONE_THREAD}
+            )
             try:
                 yield await _asked(process, question)
             finally:
