@@ -143,11 +143,13 @@ def test_a_folder_is_judged_file_by_file(file: Path) -> None:
 
 
 @pytest.mark.parametrize("args", [["test"], ["simulate"]])
-def test_what_cannot_be_read_is_named(args: list[str], tmp_path: Path) -> None:
-    for path in (tmp_path / "none.yaml", tmp_path):
-        result = call(*args, str(path))
+def test_what_cannot_be_read_is_named(args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a long path would be shown shortened
+    (tmp_path / "nothing-there").mkdir()
+    for path in ("none.yaml", "nothing-there"):
+        result = call(*args, path)
         assert (result.exit_code, result.stdout) == (faults.BAD_INPUT, "")
-        assert str(path) in result.stderr
+        assert path in result.stderr
 
 
 @pytest.mark.slow

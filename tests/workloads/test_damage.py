@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from clearway.model.errors import InputError
 from clearway.sim.workloads import Trace, detect, open_workload
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MURI = "job_id,num_gpu,submit_time,iterations,model_name,batch_size,duration,interval,iteration_time,a,b,c,priority\n"
 ROW = "{n},{gpus},{at},1,bert,4,{duration},0,1,1,1,1,0\n"
@@ -79,8 +76,11 @@ def test_an_empty_or_strange_file_is_refused_with_its_first_line(tmp_path: Path)
         detect(strange)
 
 
-def test_a_file_that_is_cut_in_the_middle_of_its_packing_is_an_error_that_names_it(tmp_path: Path) -> None:
-    file = tmp_path / "trace.csv.gz"
+def test_a_file_that_is_cut_in_the_middle_of_its_packing_is_an_error_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a long path would be shown shortened
+    file = Path("trace.csv.gz")
     packed = gzip.compress((MURI + "".join(row(i, at=i) for i in range(20000))).encode(), mtime=0)
     file.write_bytes(packed[: len(packed) // 2])
     trace = open_workload(file)
@@ -88,9 +88,9 @@ def test_a_file_that_is_cut_in_the_middle_of_its_packing_is_an_error_that_names_
         list(trace.arrivals())
 
 
-def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error_that_names_it() -> None:
     with pytest.raises(InputError, match=r"nowhere\.swf.*No such file"):
-        detect(tmp_path / "nowhere.swf")
+        detect(Path("nowhere.swf"))
 
 
 def test_an_swf_line_with_too_few_fields_is_damage(tmp_path: Path) -> None:
