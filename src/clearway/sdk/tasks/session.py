@@ -132,7 +132,8 @@ class Session:
         self.flush()
         for handle in list(self._refused):
             handle._complain()  # noqa: SLF001  a handle is this session's
-        for actor in list(self._actors) if self.pid == os.getpid() else ():
+        mine = self.pid == os.getpid() and self.where == where()  # else it would start a controller elsewhere
+        for actor in list(self._actors) if mine else ():
             with contextlib.suppress(ClearwayError):  # no controller: its job is to be cancelled by hand
                 self.end_actor(actor)
 
