@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clearway.loop import flow_state, past
+from clearway.loop import flow_state, forecast_state, past
 from clearway.store import SqliteJournal
 from clearway.testing.storm.checks import BrokenError
 from clearway.testing.storm.life import HOUR_US, Days, judge
@@ -25,6 +25,7 @@ HOURS = 2
 def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Days]:
     monkeypatch.setattr(past, "NAMES_KEPT_US", HOUR_US)
     monkeypatch.setattr(flow_state, "KEPT", 20)
+    monkeypatch.setattr(forecast_state, "MOST_RUNS", 200)
     logging.disable(logging.CRITICAL)
     journal = SqliteJournal(tmp_path / "journal.db", synchronous="normal")
     yield Days(journal, retention_us=HOUR_US // 2, varied=4)
