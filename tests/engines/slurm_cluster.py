@@ -62,6 +62,7 @@ class Cluster:
     """A running Slurm. `slurmd` is the process of each node."""
 
     def __init__(self, folder: Path) -> None:
+        os.environ["PATH"] = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # where Debian has daemons, and users do not look
         missing = [name for name in PROGRAMS if shutil.which(name) is None]
         if missing:
             pytest.skip(f"Slurm is not installed: {', '.join(missing)} missing")
