@@ -242,6 +242,8 @@ def test_budgets_show_how_far_they_are_used(visitor: Visitor, place: Place) -> N
 
 
 def test_a_what_if_is_asked_shown_whole_and_removed(visitor: Visitor, place: Place) -> None:
+    for kept in place.client.whatifs():  # of other tests
+        place.client.remove_whatif(kept["id"])
     visitor.go("policy")
     visitor.see("No other policy has been tried here.")
     visitor.press("Ask what if")
