@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from bisect import insort
 from typing import TYPE_CHECKING, Any
@@ -30,20 +31,17 @@ if TYPE_CHECKING:
 
 SHORTEST = PolicySpec(order=("sjf", "fifo"), backfill="none")
 NODE_GPUS = 8
-HALF, UNDER_LOAD = 0.5, 0.6
-"""So much is left of Philly's own machines, and of those that ITP's work would fill to 80 %."""
+HALF = 0.5  # of what each of Philly's virtual clusters has
+FULL = 0.9  # of the machines of the others is filled by the work, spread evenly: so few are left of them
 CROWDED_PHILLY = "philly-crowded"
-FULL_OF_PHILLY = 0.15
-"""With so much of its machines, all shared, the work of this part of Philly's log fills nine tenths of them: of all its
-machines it fills one in eight, so that with half of them hardly anyone waits in any order.
-"""
+"""All of Philly's machines are filled to one eighth by this part of its log: with half hardly anyone waits at all."""
 CROWDED = {
-    "philly": ("philly/philly.csv.gz", HALF),
-    CROWDED_PHILLY: ("philly/philly.csv.gz", FULL_OF_PHILLY),
-    **{f"itp-{n}": (f"itp-elasticflow/cluster{n}.csv.gz", UNDER_LOAD) for n in ("01", "03", "05", "06", "09")},
+    "philly": "philly/philly.csv.gz",
+    CROWDED_PHILLY: "philly/philly.csv.gz",
+    **{f"itp-{n}": f"itp-elasticflow/cluster{n}.csv.gz" for n in ("01", "03", "05", "06", "09")},
 }
 KEYS = {
-    "sjf": "shortest first, half Philly's machines, ITP's under load: by known run times, forecasts, medians, chance",
+    "sjf": "shortest first on few machines: by known run times, by forecasts, by medians of queue and size, by chance",
     "sjf_excess_over_random_half": "the same with half of each virtual cluster, where random order costs 5 % in all",
     "sjf_excess_over_random": "philly-crowded: what forecasts cost over known run times, in parts of a random order's",
 }
@@ -83,16 +81,20 @@ def _sure(us: int) -> Forecast:
 
 def _crowded(data: Path, name: str) -> tuple[list[Arrival], Fleet]:
     """Return the jobs and too few machines; Philly's virtual clusters have half of their own each."""
-    file, part = CROWDED[name]
-    trace = open_workload(data / file)
-    fleet = fleet_for(trace, Survey.of(trace))
-    nodes = fleet.nodes[: max(1, round(len(fleet.nodes) * part))]
-    own = _virtual_clusters(data) if name == "philly" else {}
-    queues = tuple(
-        replace(one, limit=(("gpus", round(own[one.name] * NODE_GPUS * part) * WHOLE),)) if one.name in own else one
-        for one in fleet.queues
-    )
-    return list(trace.arrivals()), fleet._replace(nodes=nodes, queues=queues)
+    trace = open_workload(data / CROWDED[name])
+    fleet, arrivals = fleet_for(trace, Survey.of(trace)), list(trace.arrivals())
+    if name == "philly":
+        own = _virtual_clusters(data)
+        queues = tuple(
+            replace(one, limit=(("gpus", round(own[one.name] * NODE_GPUS * HALF) * WHOLE),)) if one.name in own else one
+            for one in fleet.queues
+        )
+        return arrivals, fleet._replace(nodes=fleet.nodes[: round(len(fleet.nodes) * HALF)], queues=queues)
+    work = sum(one.spec.milli_gpus * (one.truth.runtime_us(1) or 0) for one in arrivals)
+    milli = work / max(arrivals[-1].at_us - arrivals[0].at_us, 1) / FULL
+    widest = max(one.spec.milli_gpus for one in arrivals)
+    many = math.ceil(max(milli, widest) / (fleet.nodes[0].gpus * WHOLE))
+    return arrivals, fleet._replace(nodes=fleet.nodes[:many])
 
 
 def _virtual_clusters(data: Path) -> dict[str, int]:
