@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -63,27 +64,29 @@ def main() -> int:
     """Answer one question."""
     asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=Question)
     os.nice(NICE)
-    signal.signal(signal.SIGTERM, _leave)
+    folder = Path(asked.home, f"{FOLDER}{token_hex(8)}")
+    signal.signal(signal.SIGTERM, partial(_leave, folder))
     Thread(target=_watch, daemon=True).start()
-    with tempfile.TemporaryDirectory(prefix=FOLDER, dir=asked.home) as folder:
-        try:
-            told = _answer(asked, Path(folder))
-        except ClearwayError as error:
-            problem = problem_of(error)
-            _send(problem.status_code, str(problem.media_type), bytes(problem.body), {})
-        except OSError as error:
-            problem = problem_of(StoreError(f"it cannot be made: {error.strerror}"))
-            _send(problem.status_code, str(problem.media_type), bytes(problem.body), {})
-        else:
-            _send(200, *told)
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who has all goes away: the folder still has to go
+    try:
+        folder.mkdir(mode=0o700)
+        told = _answer(asked, folder)
+    except ClearwayError as error:
+        problem = problem_of(error)
+        _send(problem.status_code, str(problem.media_type), bytes(problem.body), {})
+    except OSError as error:
+        problem = problem_of(StoreError(f"it cannot be made: {error.strerror}"))
+        _send(problem.status_code, str(problem.media_type), bytes(problem.body), {})
+    else:
+        _send(200, *told)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     return 0
 
 
-def _leave(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End, and leave nothing in the home."""
-    raise SystemExit(1)
+def _leave(folder: Path, _number: int, _frame: FrameType | None) -> NoReturn:
+    """End here and now, and leave nothing in the home. An exception might be lost, or come before there is a `with`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
 
 
 def _watch() -> None:
