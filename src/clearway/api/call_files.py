@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastapi import Request, Response
-from starlette.responses import FileResponse
+from starlette.responses import StreamingResponse
 
 from clearway.api.body import received
 from clearway.api.desk import TheDesk, answer
 from clearway.api.roles import guarded
+from clearway.api.tail import part_of
 from clearway.model.errors import ConflictError, InputError, NotFoundError, StoreError
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ def fetch(desk: TheDesk, name: str) -> Response:
     path = value_path(desk, name)
     if not path.is_file():
         raise NotFoundError(f"there is no value {name} any more")
-    return FileResponse(path, media_type="application/octet-stream")
+    size = path.stat().st_size
+    headers = {"Content-Length": str(size)}
+    return StreamingResponse(part_of(path, 0, size, desk.pace), headers=headers, media_type="application/octet-stream")
 
 
 @router.put("/calls/files/{name}")

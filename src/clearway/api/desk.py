@@ -13,6 +13,7 @@ from fastapi import Depends, Path, Request, Response
 from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 
+from clearway.api.pace import Pace
 from clearway.api.who import WHO, Role, Who
 from clearway.control import Board
 from clearway.model.errors import NotFoundError, UnknownWordError
@@ -55,7 +56,8 @@ class Desk:
     ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
     ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads, `notes`
     where tokens are kept; `window` opens a port for browsers where none is open, and returns its address.
-    `rules` tell what is done without being asked. `calls` is the queue of small calls.
+    `rules` tell what is done without being asked. `calls` is the queue of small calls. `pace` is how fast large answers
+    leave.
     """
 
     controller: Controller
@@ -73,6 +75,7 @@ class Desk:
     window: Callable[[], Awaitable[str]]
     rules: Rules
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    pace: Pace = field(default_factory=Pace)
     in_force: InForce = field(init=False)
     calls: CallService = field(init=False)
 

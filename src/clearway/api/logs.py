@@ -90,20 +90,22 @@ async def logs(
     path = await _path(desk, row, number, wanted)
     if format == "json":
         return answer(await run_in_threadpool(_list, path, wanted.offset))
-    return await _send(path, wanted.offset, range)
+    return await _send(desk, path, wanted.offset, range)
 
 
-async def _send(path: Path, offset: int, header: str | None) -> Response:
+async def _send(desk: Desk, path: Path, offset: int, header: str | None) -> Response:
     size = await run_in_threadpool(size_of, path)
     if header is None and (await run_in_threadpool(next_data, path, 0))[1] < size:
-        return StreamingResponse(data_of(path, offset, size), media_type=BYTES)  # it was cut: how long it is shows then
+        return StreamingResponse(
+            data_of(path, offset, size, desk.pace), media_type=BYTES
+        )  # it was cut: how long it is shows then
     part = wanted_part(header if not offset else f"bytes={offset}-" if offset < size else None, size)
     start = min(offset, size) if part.whole else part.start
     headers = {"Accept-Ranges": "bytes", "Content-Length": str(part.end - start)}
     if not part.whole and not offset:
         headers["Content-Range"] = part.content_range
     status = 206 if "Content-Range" in headers else 200
-    return StreamingResponse(part_of(path, start, part.end), status, headers, BYTES)
+    return StreamingResponse(part_of(path, start, part.end, desk.pace), status, headers, BYTES)
 
 
 def _list(path: Path, offset: int) -> dict[str, object]:
@@ -165,7 +167,7 @@ async def _follow(desk: Desk, job: JobId, wanted: Wanted) -> AsyncIterator[bytes
     while (row := await _started(desk, job, number)) is not None:
         number = number or row.attempt
         path = await _path(desk, row, number, wanted)
-        async for piece in growing(path, start, lambda n=number: _attempt_over(desk, job, n), change):  # type: ignore[misc]
+        async for piece in growing(path, start, lambda n=number: _attempt_over(desk, job, n), change, desk.pace):  # type: ignore[misc]
             yield piece
         if wanted.attempt:
             return

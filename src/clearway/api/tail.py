@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
+from clearway.api.pace import PIECE_BYTES
 from clearway.model.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
-PIECE_BYTES = 64 * 1024
+    from clearway.api.pace import Pace
+
 FIRST_PAUSE_S = 0.02  # a reader sees output this soon after it was written while there is some
 LONGEST_PAUSE_S = 0.25  # and this soon after a silence: a silent log costs four looks a second
 
@@ -65,28 +67,30 @@ def read_piece(path: Path, start: int, most: int = PIECE_BYTES) -> bytes:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
 
-async def data_of(path: Path, start: int, end: int) -> AsyncIterator[bytes]:
+async def data_of(path: Path, start: int, end: int, pace: Pace) -> AsyncIterator[bytes]:
     """Yield the data between two offsets: what was cut between them is left out."""
     while start < end:
         start, piece = await run_in_threadpool(read_data, path, start)
         if not piece:
             return
+        await pace.turn(len(piece))
         yield piece[: max(0, end - start)]
         start += len(piece)
 
 
-async def part_of(path: Path, start: int, end: int) -> AsyncIterator[bytes]:
+async def part_of(path: Path, start: int, end: int, pace: Pace) -> AsyncIterator[bytes]:
     """Yield bytes `start` up to `end`, zeros for what was cut; fewer where the file became shorter."""
     while start < end:
         piece = await run_in_threadpool(read_piece, path, start, min(PIECE_BYTES, end - start))
         if not piece:
             return
         start += len(piece)
+        await pace.turn(len(piece))
         yield piece
 
 
 async def growing(
-    path: Path, start: int, over: Callable[[], bool], change: Callable[[float], Awaitable[None]]
+    path: Path, start: int, over: Callable[[], bool], change: Callable[[float], Awaitable[None]], pace: Pace
 ) -> AsyncIterator[bytes]:
     """Yield a file from `start` on as it grows, until it is read to its end after `over()` became true.
 
@@ -99,6 +103,7 @@ async def growing(
         if piece:
             start += len(piece)
             pause = FIRST_PAUSE_S
+            await pace.turn(len(piece))
             yield piece
         elif last:
             return

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
+from clearway.api.pace import PIECE_BYTES
 from clearway.api.past.questions import audit, cycle, moment, report
 from clearway.api.past.then import why_then
 from clearway.api.problems import problem_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
     from clearway.compose.past import PastOf
 
-PIECE_BYTES = 64 * 1024
 NICE = 10
 """Whoever decides goes first."""
 FOLDER = "sent-"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import Response
 
-from clearway.api.past.child import FOLDER, PIECE_BYTES, Question
+from clearway.api.pace import PIECE_BYTES
+from clearway.api.past.child import FOLDER, Question
 from clearway.model.errors import ControllerError, FullError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from clearway.api.desk import Desk
+    from clearway.api.pace import Pace
 
 MODULE = "clearway.api.past.child"
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
@@ -88,10 +90,10 @@ async def _ended(process: Process) -> None:
 class Relayed(Response):
     """The answer of a process, sent as it comes."""
 
-    def __init__(self, relay: Relay, question: Question) -> None:
+    def __init__(self, relay: Relay, question: Question, pace: Pace) -> None:
         """Begin nothing yet."""
         super().__init__()
-        self._relay, self._question = relay, question
+        self._relay, self._question, self._pace = relay, question, pace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, until that is done or nobody listens any more."""
@@ -122,6 +124,7 @@ class Relayed(Response):
             await send({"type": "http.response.start", "status": head["status"], "headers": raw})
             if scope["method"] != "HEAD":
                 while piece := await out.read(PIECE_BYTES):
+                    await self._pace.turn(len(piece))
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
 
@@ -134,4 +137,4 @@ async def _gone(receive: Receive) -> None:
 
 def relayed(desk: Desk, relay: Relay, what: str, **said: object) -> Response:
     """Return the answer to a question about the past of a desk's controller."""
-    return Relayed(relay, Question(what, str(desk.settings.home), desk.settings.store, said))
+    return Relayed(relay, Question(what, str(desk.settings.home), desk.settings.store, said), desk.pace)
