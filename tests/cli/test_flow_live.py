@@ -70,7 +70,11 @@ def test_a_failure_is_told_and_run_again_from_there(product: Product, tmp_path: 
     text = FAILS.replace("FOLDER", str(tmp_path))
     done = product("flow", "run", "-", "--wait", stdin=text)
     assert done.code == faults.FAILED
-    assert "step second failed" in done.out
+    assert "step second failed (fails.second exited with code 1" in done.out
+    for told in (product("flow", "show", "fails"), product("why", "fails")):
+        assert "exited with code 1" in told.out
+        assert "clearway logs --stderr fails.second" in told.err
+        assert "clearway flow retry fails" in told.err
     assert product("flow", "retry", "nobody").code != 0
     (tmp_path / "go").touch()
     assert product("flow", "retry", "fails").code == 0
@@ -115,7 +119,7 @@ steps:
     assert steps(product, "asks")["ask"]["pause"] == "Deploy 3?"
     which = product("flow", "resume", "asks", "--value", "1")
     assert (which.code, "ask, more" in which.err) == (faults.CONFLICT, True)
-    assert product("flow", "resume", "asks", "--step", "none").code == faults.NOT_FOUND
+    assert product("flow", "resume", "asks", "--step", "none", "--value", "1").code == faults.NOT_FOUND
     for broken in ("{go", "[1", '"go', "True", "None", "NaN"):
         refused = product("flow", "resume", "asks", "--step", "ask", "--value", broken)
         assert (refused.code, "--value" in refused.err) == (faults.BAD_INPUT, True), broken
@@ -123,7 +127,7 @@ steps:
     kill(product.json("status")["controller"]["pid"])
     assert product.starting("up", "--detach").code == 0
     until((tmp_path / "got").exists, "the last step ran")
-    assert product("flow", "resume", "asks", "--step", "ask").code == faults.CONFLICT
+    assert product("flow", "resume", "asks", "--step", "ask", "--value", "1").code == faults.CONFLICT
     assert product("flow", "resume", "asks", "--value", "a text").code == 0
     until(lambda: product.json("flow", "show", "asks")["state"] == "succeeded", "it is over")
     found = steps(product, "asks")
@@ -240,3 +244,50 @@ def test_a_step_that_is_stopped_goes_on_from_its_checkpoint(product: Product, tm
     until(lambda: product.json("flow", "show", "goes-on")["state"] == "succeeded", "it is over")
     assert steps(product, "goes-on")["fit"]["result"] == 2
     assert len(product.json("show", "goes-on.fit")["attempts"]) == 2
+
+
+HANGS = """
+name: hangs
+steps:
+  - {name: retried, run: 'echo no >&2; exit 3', max_retries: 2, retry_backoff: 600}
+  - {name: behind, after: [retried], run: 'true'}
+  - {name: big, run: 'true', gpus: 9}
+  - {name: ask, pause: 'Deploy it?'}
+  - {name: part, workflow: {steps: [{name: x, run: 'sleep 600'}, {name: sure, pause: 'Sure?'}]}}
+"""
+
+
+def test_what_hangs_says_why_also_deep_inside(product: Product) -> None:
+    assert product("flow", "run", "-", stdin=HANGS).code == 0
+    until(lambda: "retry 1 of 2" in product("flow", "show", "hangs").out, "the first attempt is over")
+    until(lambda: " on " in product("why", "hangs.part").out, "x runs")
+    shown = product("flow", "show", "hangs")
+    lines = {line.split()[0]: line for line in shown.out.splitlines()}
+    for step, said in {
+        "retried": "retry 1 of 2", "behind": "waits for retried", "big": "needs 9 GPUs", "ask": "Deploy it?",
+        "part": "running", "x": "on ", "sure": "Sure?",
+    }.items():  # fmt: skip
+        assert said in lines[step], step
+    why = product("why", "hangs").out
+    assert all(said in why for said in ("retry 1 of 2", "needs 9 GPUs", "Deploy it?", "    sure running: "))
+    assert "waits for retried" in product("why", "hangs.behind").out
+    assert "waits for a person: ask, part.sure" in product("flow", "list").out
+    assert "\n  | > sure running\n" in product("flow", "graph", "hangs").out
+    assert "nothing on stdout; --stderr" in product("logs", "hangs.retried").err
+    assert "a workflow of this name: clearway flow show hangs" in product("logs", "hangs").err
+    assert "did you mean 'hangs'" in product("flow", "show", "hang").err
+    assert product("flow", "cancel", "hangs").code == 0
+
+
+def test_a_person_answers_deep_inside_and_never_by_mistake(product: Product) -> None:
+    text = HANGS.replace("hangs", "deep").replace("exit 3", "true").replace("gpus: 9", "cpus: 1")
+    assert product("flow", "run", "-", stdin=text.replace("sleep 600", "true")).code == 0
+    until(lambda: product.json("flow", "show", "deep")["asks"] == ["ask", "part.sure"], "both ask")
+    nothing = product("flow", "resume", "deep")
+    assert (nothing.code, "Deploy it?" in nothing.err, "Sure?" in nothing.err) == (faults.BAD_INPUT, True, True)
+    which = product("flow", "resume", "deep", "--value", "1")
+    assert (which.code, "ask, part.sure" in which.err) == (faults.CONFLICT, True)
+    assert product("flow", "resume", "deep", "--step", "part.sure", "--value", "1").code == 0
+    assert product("flow", "resume", "deep", "--value", "true").code == 0
+    until(lambda: product.json("flow", "show", "deep")["state"] == "succeeded", "it is over")
+    assert steps(product, "deep")["ask"]["result"] is True

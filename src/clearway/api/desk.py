@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from clearway.api.pace import Pace
 from clearway.api.who import WHO, Role, Who
 from clearway.control import Board
+from clearway.model.asks import LookFlows, LookSchedules, LookSearches
 from clearway.model.errors import NotFoundError, UnknownWordError
 from clearway.model.events import Submitted
 from clearway.model.ids import JobId
@@ -208,7 +209,23 @@ def _query_words(dependant: Dependant) -> set[str]:
 
 async def _job(request: Request) -> JobId:
     desk: Desk = request.app.state.desk
-    return desk.job_id(unquote(request.path_params["ref"], errors="replace"))
+    ref = unquote(request.path_params["ref"], errors="replace")
+    try:
+        return desk.job_id(ref)
+    except NotFoundError as error:
+        raise NotFoundError(f"{error}{await _else(desk, ref.removeprefix('name:'))}") from None
+
+
+async def _else(desk: Desk, name: str) -> str:
+    """Return what else has a name that no job has, as the end of a message."""
+    for what, ask in (("flow", LookFlows()), ("search", LookSearches()), ("schedule", LookSchedules())):
+        found: Any = await desk.ask(ask)
+        if any(view.name == name for view in found):
+            word = "workflow" if what == "flow" else what
+            return (
+                f"; there is a {word} of this name: clearway {what} {'list' if what == 'schedule' else f'show {name}'}"
+            )
+    return ""
 
 
 async def _node(request: Request) -> str:

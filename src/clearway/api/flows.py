@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json, read_json_or
 from clearway.api.desk import TheDesk, answer
-from clearway.api.moments import iso
+from clearway.api.flow_rows import FlowRows
 from clearway.api.roles import guarded
 from clearway.api.who import WHO, noted
 from clearway.flow.json_text import text_of, value_of
@@ -22,12 +23,12 @@ from clearway.model.asks import CancelFlow, LookFlows, RerunFlow, ResumeFlow, Sk
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.flow import NULL
 from clearway.model.words import Word, read_words
-from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
-    from clearway.model.asks import FlowView, StepView
+    from clearway.model.asks import FlowView
     from clearway.model.flow import FlowSpec
+    from clearway.model.ids import FlowId
 
 router = guarded()
 
@@ -66,61 +67,48 @@ async def _views(desk: Desk) -> tuple[FlowView, ...]:
     return found
 
 
-async def _find(desk: Desk, ref: str) -> FlowView:
+def _found(views: tuple[FlowView, ...], ref: str) -> FlowView:
     """Return the workflow of a number (`id:N`, `N`), or the newest one of a name: no name hides a number."""
-    views = (await _views(desk))[::-1]
-    for view in (*(one for one in views if ref in {str(one.id), f"id:{one.id}"}), *views):
+    newest = views[::-1]
+    for view in (*(one for one in newest if ref in {str(one.id), f"id:{one.id}"}), *newest):
         if ref in {view.name, str(view.id), f"id:{view.id}"}:
             return view
-    raise NotFoundError(f"there is no workflow {ref!r} among those at hand")
+    near = get_close_matches(ref, {view.name for view in newest if view.part_of is None}, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise NotFoundError(f"there is no workflow {ref!r} among those at hand{hint}")
+
+
+async def _row(desk: Desk, flow: FlowId) -> dict[str, Any]:
+    views = await _views(desk)
+    return FlowRows(desk, views).row(_found(views, f"id:{flow}"))
 
 
 async def _mine(desk: Desk, ref: str) -> FlowView:
     """Return a workflow that whoever asks may change."""
-    view = await _find(desk, ref)
+    view = _found(await _views(desk), ref)
     WHO.get().check_owns(view.owners, f"workflow {view.name}")
     return view
-
-
-def _row(view: FlowView) -> dict[str, Any]:
-    counts: dict[str, int] = {}
-    for step in view.steps:
-        counts[step.state] = counts.get(step.state, 0) + 1
-    reason = None if view.reason is None else {"code": str(view.reason.code), "text": sentence(view.reason)}
-    return {
-        "id": view.id, "name": view.name, "state": view.state, "run": view.run, "began": iso(view.began_us),
-        "reason": reason, "steps": counts, "part_of": view.part_of,
-    }  # fmt: skip
-
-
-def _step(step: StepView) -> dict[str, Any]:
-    reason = None if step.reason is None else {"code": str(step.reason.code), "text": sentence(step.reason)}
-    return {
-        "name": step.name, "state": step.state, "after": list(step.after), "input": value_of(step.input),
-        "result": value_of(step.result), "reason": reason, "jobs": step.jobs, "until": step.until or None,
-        "pause": step.pause or None, "size": step.size, "ended": step.ended,
-    }  # fmt: skip
 
 
 @router.post("/flows")
 async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter a workflow: the body is a map of its words."""
-    flow = await desk.ask(SubmitFlow(read_workflow(desk, await read_json(request))))
+    flow: FlowId = await desk.ask(SubmitFlow(read_workflow(desk, await read_json(request))))  # type: ignore[assignment]
     noted(flow=flow)
-    return answer(_row(await _find(desk, f"id:{flow}")), 201)
+    return answer(await _row(desk, flow), 201)
 
 
 @router.get("/flows")
 async def flows(desk: TheDesk) -> Response:
     """List workflows, newest first."""
-    return answer({"flows": [_row(view) for view in reversed(await _views(desk))]})
+    return answer({"flows": FlowRows(desk, await _views(desk)).all()})
 
 
 @router.get("/flows/{flow}")
 async def flow(desk: TheDesk, ref: TheRef) -> Response:
     """Return one workflow with its steps."""
-    view = await _find(desk, ref)
-    return answer({**_row(view), "steps": [_step(step) for step in view.steps]})
+    views = await _views(desk)
+    return answer(FlowRows(desk, views).whole(_found(views, ref)))
 
 
 @router.post("/flows/{flow}/cancel")
@@ -128,15 +116,19 @@ async def cancel(desk: TheDesk, ref: TheRef) -> Response:
     """Stop what runs of a workflow, and let nothing else of it start."""
     view = await _mine(desk, ref)
     await desk.ask(CancelFlow(view.id, desk.login))
-    return answer(_row(await _find(desk, f"id:{view.id}")))
+    return answer(await _row(desk, view.id))
 
 
 @router.post("/flows/{flow}/resume")
 async def resume(desk: TheDesk, ref: TheRef, request: Request) -> Response:
-    """Answer a step that waits for a person: the body is `{"value": .., "step": ..}`; without `step` the only one."""
+    """Answer a step that waits for a person: the body is `{"value": .., "step": ..}`; without `step` the only one.
+
+    A step of a workflow inside it is called as `asks` of the workflow calls it.
+    """
     view, given = await _mine(desk, ref), read_words("body", await read_json(request), _ANSWER_WORDS)
-    await desk.ask(ResumeFlow(view.id, given.get("step", ""), given.get("value", NULL), desk.login))
-    return answer(_row(await _find(desk, f"id:{view.id}")))
+    flow, step = FlowRows(desk, await _views(desk)).asking(view, given.get("step", ""))
+    await desk.ask(ResumeFlow(flow, step, given.get("value", NULL), desk.login))
+    return answer(await _row(desk, view.id))
 
 
 @router.post("/flows/{flow}/retry")
@@ -149,7 +141,7 @@ async def retry(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     given = read_words("body", await read_json_or(request, {}), _RETRY_WORDS)
     spec = _said_otherwise(desk, view, given["set"]) if "set" in given else None
     await desk.ask(RerunFlow(view.id, spec, desk.login, given.get("from", ()), given.get("skip", ())))
-    return answer(_row(await _find(desk, f"id:{view.id}")))
+    return answer(await _row(desk, view.id))
 
 
 def _said_otherwise(desk: Desk, view: FlowView, said: object) -> FlowSpec:
@@ -165,4 +157,4 @@ async def skip(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     if "step" not in given:
         raise InputError("step", None, "the step to leave out", "body")
     await desk.ask(SkipStep(view.id, given["step"], desk.login))
-    return answer(_row(await _find(desk, f"id:{view.id}")))
+    return answer(await _row(desk, view.id))

@@ -23,13 +23,15 @@ FILLS = {
 
 
 def as_text(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield one line for each step: how deep it stands, what it is, and what comes before it."""
+    """Yield one line for each step: how deep it stands, what it is, what is before it; below it a workflow inside."""
     depth = _depths(steps)
     for step in steps:
         before = f"  <- {', '.join(map(plain, step['after']))}" if step["after"] else ""
         loop = f"  (until {plain(step['until'])})" if step.get("until") else ""
         mark = MARKS.get(step["state"], "?")
         yield f"{'  ' * depth[step['name']]}{mark} {plain(step['name'])} {step['state']}{loop}{before}"
+        if step.get("inner"):
+            yield from (f"{'  ' * depth[step['name']]}  | {line}" for line in as_text(step["inner"]["steps"]))
 
 
 def _depths(steps: Sequence[dict[str, Any]]) -> dict[str, int]:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from clearway.cli import shown
 from clearway.cli.drawing import as_mermaid, as_svg, as_text
 from clearway.cli.entering import Sayings, enter_files
+from clearway.cli.flow_told import Told, exact, headline, steps_of, tell_next
+from clearway.cli.ps import where_or_why
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.shown import plain
-from clearway.cli.table import Column, draw, state
+from clearway.cli.table import Cell, Column, draw, state
 from clearway.model.errors import InputError
 from clearway.model.flow import UNDO
+from clearway.sdk.flows.told import culprit
+
+if TYPE_CHECKING:
+    from clearway.model.flow import FlowSpec
 
 _FLOWS = (Column("ID", right=True), Column("WORKFLOW", cut=True), Column("STATE"), Column("RUN", right=True),
           Column("STEPS", wraps=True))  # fmt: skip
@@ -32,6 +38,7 @@ _FORMS = {"text": as_text, "svg": as_svg, "mermaid": as_mermaid}
 _OPENS = ("{", "[", '"')
 _NEARLY = {"true", "false", "null", "none", "nan", "infinity", "-infinity"}
 """What somebody meant as JSON, but wrote as another language has it."""
+MOST_NAMED = 3  # steps that wait for a person, in a list of workflows
 FLOW = click.argument("flow", metavar="NAME")
 
 
@@ -69,6 +76,9 @@ def _progress(row: dict[str, Any]) -> str:
 
 def _stands(row: dict[str, Any]) -> str:
     why = f": {row['reason']['text']}" if row["reason"] else ""
+    job = culprit(row) if isinstance(row["steps"], list) else None
+    if job is not None:
+        why += f" ({job['name']} {where_or_why(job)}; clearway logs --stderr {shlex.quote(job['name'])})"
     return f"workflow {row['id']} ({row['name']}) is {row['state']}{why}"
 
 
@@ -80,12 +90,17 @@ def _list(shell: Shell, everything: bool) -> None:  # noqa: FBT001 - click calls
     if shell.as_json:
         shell.document({"flows": rows})
         return
-    cells = [[str(r["id"]), r["name"], state(r["state"]), str(r["run"]), _counts(r["steps"])] for r in rows]
+    cells = [[str(r["id"]), r["name"], state(r["state"]), str(r["run"]), _stand(r)] for r in rows]
     draw(_FLOWS, cells)
 
 
 def _counts(steps: dict[str, int]) -> str:
     return ", ".join(f"{many} {name}" for name, many in sorted(steps.items()))
+
+
+def _stand(row: dict[str, Any]) -> str:
+    asks = row["asks"]
+    return _counts(row["steps"]) + (f"; waits for a person: {', '.join(asks[:MOST_NAMED])}" if asks else "")
 
 
 @command("show")
@@ -96,22 +111,19 @@ def _show(shell: Shell, flow: str) -> None:
     if shell.as_json:
         shell.document(row)
         return
-    why = f": {row['reason']['text']}" if row["reason"] else ""
-    shell.line(f"workflow {row['id']} ({row['name']}), run {row['run']}, is {row['state']}{why}")
-    draw(_STEPS, [[s["name"], state(s["state"]), _done(s), str(s["jobs"]), _outcome(s)] for s in row["steps"]])
+    shell.line(headline(row))
+    draw(_STEPS, [_cells(one) for one in steps_of(row)])
+    tell_next(shell, row)
+
+
+def _cells(told: Told) -> list[str | Cell]:
+    step = told.step
+    return ["  " * told.depth + step["name"], state(exact(step)), _done(step), str(step["jobs"]), told.text]
 
 
 def _done(step: dict[str, Any]) -> str:
     """Return how far a step with many instances is."""
     return f"{step['ended']} of {step['size']}" if step["size"] != 1 else ""
-
-
-def _outcome(step: dict[str, Any]) -> str:
-    if step["pause"]:
-        return f"waits for a person: {step['pause']}"
-    if step["reason"]:
-        return str(step["reason"]["text"])
-    return json.dumps(step["result"], ensure_ascii=False) if step["state"] == "succeeded" else shown.NOTHING
 
 
 @command("graph")
@@ -135,11 +147,18 @@ def _of_file(path: str) -> list[dict[str, Any]]:
     from clearway.flow.words import read_flow
 
     found = [read_flow(words) for words in maps_of_files((path,), "workflows")]
+    return [step for flow in found for step in _drawn(flow)]
+
+
+def _drawn(flow: FlowSpec) -> list[dict[str, Any]]:
+    """Return the steps of a workflow that has not entered as a drawing wants them."""
     return [
-        {"name": s.name, "after": list(s.after), "state": "pending", "until": s.until or None}
-        for flow in found
+        {
+            "name": s.name, "after": list(s.after), "state": "pending", "until": s.until or None,
+            "inner": None if s.flow is None else {"steps": _drawn(s.flow)},
+        }
         for s in flow.steps
-    ]
+    ]  # fmt: skip
 
 
 @command("cancel")
@@ -164,10 +183,18 @@ def _cancel(shell: Shell, flow: str, yes: bool) -> None:  # noqa: FBT001 - click
 @command("resume")
 @FLOW
 @click.option("--step", help="The step that waits; not needed where only one does.")
-@click.option("--value", default="null", help="The answer, as JSON; what does not look like JSON is a text.")
-def _resume(shell: Shell, flow: str, step: str | None, value: str) -> None:
-    """Answer a step of the workflow NAME that waits for a person (`pause`): it goes on with this value."""
-    _told(shell, shell.client().resume_flow(flow, _answer(value), step), "goes on")
+@click.option("--value", help="The answer, as JSON; what does not look like JSON is a text.")
+def _resume(shell: Shell, flow: str, step: str | None, value: str | None) -> None:
+    """Answer a step of the workflow NAME that waits for a person (`pause`): it goes on with this value.
+
+    Without a value it says what is asked, also by workflows and graphs inside it.
+    For example: clearway flow resume deploy --value true
+    """
+    client = shell.client()
+    if value is None:
+        asked = [told.text for told in steps_of(client.flow(flow)) if told.step["pause"]]
+        raise InputError("--value", None, "; ".join(["the answer, such as true or '\"yes\"'", *asked]))
+    _told(shell, client.resume_flow(flow, _answer(value), step), "goes on")
 
 
 def _answer(text: str) -> object:

@@ -42,10 +42,13 @@ def logs_command(
         text = "".join(decoded(chunks))
         shell.document({"job": job, "task": task, "attempt": attempt, "stream": stream, "text": text})
         return
-    sink = sys.stdout.buffer
+    sink, silent = sys.stdout.buffer, True
     for chunk in chunks if raw else (text.encode() for text in decoded(chunks)):
+        silent = silent and not chunk
         sink.write(chunk)
         sink.flush()
+    if silent and not errors and any(client.logs(job, task=task, attempt=attempt, stream="stderr")):
+        shell.note("nothing on stdout; --stderr shows what it wrote there")
 
 
 def _tell_others(shell: Shell, tasks: int) -> None:

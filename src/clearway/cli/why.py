@@ -9,6 +9,7 @@ import click
 
 from clearway.cli import shown
 from clearway.cli.choices import JOB
+from clearway.cli.flow_told import tell_why
 from clearway.cli.outlooks import outlook_lines
 from clearway.cli.past import asked
 from clearway.cli.shell import Shell, command
@@ -16,6 +17,8 @@ from clearway.model.errors import ConflictError, ControllerError, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from clearway.sdk.client import Client
 
 _NOW = {"pending": "waits", "starting": "is being started", "stopping": "is being stopped", "suspended": "stands still"}
 COUNTED = ("no-capacity", "never-fits")
@@ -33,7 +36,7 @@ _KIND = {
 @click.option("--brief", is_flag=True, help="Only what was recorded: do not work out what would change it.")
 @click.option("--at", metavar="TIME", help="As it was at this moment, like 2026-12-01T08:00:00Z, by the journal.")
 def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
-    """Explain why JOB waits, started or ended.
+    """Explain why JOB waits, started or ended, or how a workflow of this name stands and why.
 
     Of a job that waits also: what it lacks and who has it, when it is expected to start, and the smallest changes of
     one word with which it would start now. Each of them was tried on a copy of what is so now.
@@ -54,7 +57,11 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
         shell.note("no controller runs: this is what its journal says")
         _tell_past(shell, _read(shell, job, None, brief=brief))
         return
-    told = client.why(job)
+    try:
+        told = client.why(job)
+    except NotFoundError as error:
+        _of_workflow(shell, client, job, error)
+        return
     if told["state"] == "pending" and not brief:
         with suppress(ConflictError, NotFoundError):  # it may have started meanwhile
             told["outlook"] = client.outlook(f"id:{told['id']}")
@@ -76,6 +83,22 @@ def why_command(shell: Shell, job: str, *, brief: bool, at: str | None) -> None:
     for line in _outlook(told):
         shell.line(f"  {line}")
     _tell_rest(shell, told, said)
+
+
+def _of_workflow(shell: Shell, client: Client, name: str, error: NotFoundError) -> None:
+    """Tell of the workflow of a name, or of a step of one that has no job yet; else raise that there is no job."""
+    flow, dot, step = name.rpartition(".")
+    for ref, one in ((name, ""), (flow, step) if dot else (name, "")):
+        with suppress(NotFoundError):
+            row = client.flow(ref)
+            if one and all(told["name"] != one for told in row["steps"]):
+                break
+            if shell.as_json:
+                shell.document(row)
+            else:
+                tell_why(shell, row, one)
+            return
+    raise error
 
 
 def _has_journal(shell: Shell) -> bool:

@@ -17,7 +17,7 @@ from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.flow import PartOf
 from clearway.model.ids import FlowId, JobId
 from clearway.model.reasons import Code, because
-from clearway.model.states import State
+from clearway.model.states import State, StepState
 
 if TYPE_CHECKING:
     from clearway.flow.track import FlowTrack, Instance, StepTrack
@@ -115,19 +115,28 @@ def look(world: World) -> tuple[FlowView, ...]:
 def _view(track: FlowTrack, part: Part | None) -> FlowView:
     steps = [*track.steps.values(), *track.tails()]
     state = ("pending" if track.gate else "running") if track.state is None else track.state.value
-    views = tuple(_step_view(step) for step in steps)
+    views = tuple(_step_view(step, track.run) for step in steps)
     return FlowView(
         track.id, track.spec.name, state, track.run, track.began_us, views, track.reason, track.spec.words,
         track.spec.owners(), None if part is None else part.flow,
     )  # fmt: skip
 
 
-def _step_view(step: StepTrack) -> StepView:
-    jobs, spec = sum(one.turn for one in step.instances.values()), step.spec
+def _step_view(step: StepTrack, run: int) -> StepView:
+    jobs, spec, one = sum(one.turn for one in step.instances.values()), step.spec, _telling(step, run)
+    job, inner = (None, None) if one is None else (one.job if one.flow is None else None, one.flow)
     return StepView(
         spec.name, step.state.value, spec.after, step.input, step.result, jobs, spec.until, step.reason,
-        spec.pause if step.asks else "", step.size, step.ended,
+        spec.pause if step.asks else "", step.size, step.ended, job, inner,
     )  # fmt: skip
+
+
+def _telling(step: StepTrack, run: int) -> Instance | None:
+    """Return the instance of a run that tells why a step is not over or did not succeed, if one does."""
+    if step.state not in (StepState.RUNNING, StepState.FAILED, StepState.CANCELLED):
+        return None
+    found = {one.state: one for one in reversed(step.instances.values()) if one.run == run}
+    return found.get(StepState.FAILED) or found.get(None) or found.get(StepState.CANCELLED)
 
 
 def resume(world: World, ask: asks.ResumeFlow) -> None:

@@ -140,6 +140,7 @@ class StepView(msgspec.Struct, frozen=True):
     """How a step stands; `input` and `result` are JSON texts, `jobs` how many entered for it.
 
     `pause` is what a person is asked, of a step that waits for one. Of its `size` instances so many have `ended`.
+    `job` or `inner` is what tells most of it: of its instances the first that failed, else one that is not over.
     """
 
     name: str
@@ -153,6 +154,8 @@ class StepView(msgspec.Struct, frozen=True):
     pause: str = ""
     size: int = 1
     ended: int = 0
+    job: JobId | None = None
+    inner: FlowId | None = None
 
 
 class FlowView(msgspec.Struct, frozen=True):

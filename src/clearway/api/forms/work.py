@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from clearway.api.forms.base import Counts, Form, Moment, Reason, Words, says
+from clearway.api.forms.jobs import Job  # noqa: TC001  read when the description is made
 
 
 class FlowBase(Form):
@@ -17,6 +18,7 @@ class FlowBase(Form):
     began: Annotated[Moment, says("when this run began")]
     reason: Annotated[Reason | None, says("why it ended otherwise than succeeded")]
     part_of: Annotated[int | None, says("number of the workflow of which it is a step")]
+    asks: Annotated[list[str], says("its steps that wait for a person, also those of workflows inside it")]
 
 
 class Flow(FlowBase):
@@ -39,6 +41,8 @@ class Step(Form):
     pause: Annotated[str | None, says("what a person is asked, where it waits for one")]
     size: Annotated[int, says("how many instances it has")]
     ended: Annotated[int, says("how many of these are over")]
+    job: Annotated[Job | None, says("the job that tells why it is not over, or for which it failed")]
+    inner: Annotated[FlowShown | None, says("or the workflow inside it that tells that, with its steps")]
 
 
 class FlowShown(FlowBase):

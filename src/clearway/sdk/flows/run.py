@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from clearway.model.errors import FlowError, LoopLimitError
+from clearway.model.errors import ClearwayError, FlowError, LoopLimitError
 from clearway.sdk.flows.build import Ref
 from clearway.sdk.flows.plain import from_plain
+from clearway.sdk.flows.told import culprit
 
 if TYPE_CHECKING:
     from clearway.sdk.client import Client
 
 OVER = frozenset({"succeeded", "failed", "cancelled"})
+MOST_SAID = 2000
+"""Bytes of what a job wrote that are looked at for its last line."""
 LOOK_S = (0.05, 0.1, 0.2, 0.5)
 """Pauses between looks; the last one repeats."""
 
@@ -67,15 +71,29 @@ class FlowRun:
         """Return what it gives back, once it is over. FlowError: it did not succeed, and why."""
         row = self.wait(timeout_s)
         if row["state"] != "succeeded":
-            raise failure(f"workflow {row['name']}", row)
+            raise failure(f"workflow {row['name']}", row, self._told(row))
         return _filled(self._given, {step["name"]: step["result"] for step in row["steps"]})
 
+    def _told(self, row: dict[str, Any]) -> str:
+        """Return what the job tells for which it failed, with the last line that this wrote to stderr."""
+        job = culprit(row)
+        if job is None:
+            return ""
+        said = b""
+        with suppress(ClearwayError):  # its log may be gone
+            for chunk in self._client.logs(f"id:{job['id']}", stream="stderr"):
+                said = (said + chunk)[-MOST_SAID:]
+        lines = said.decode(errors="replace").split("\n")
+        last = next((f"; it said: {line.strip()}" for line in reversed(lines) if line.strip()), "")
+        reason = f": {job['reason']['text']}" if job["reason"] else ""
+        return f"; job {job['name']}{reason}{last} (all of it: clearway logs --stderr id:{job['id']})"
 
-def failure(what: str, row: dict[str, Any]) -> FlowError:
+
+def failure(what: str, row: dict[str, Any], more: str = "") -> FlowError:
     """Return the error that says how something ended."""
     reason = row["reason"] or {"code": "", "text": row["state"]}
     kind = LoopLimitError if reason["code"] == "loop-limit" else FlowError
-    return kind(f"{what} {row['state']}: {reason['text']}")
+    return kind(f"{what} {row['state']}: {reason['text']}{more}")
 
 
 def _filled(given: Any, results: dict[str, Any]) -> Any:  # noqa: ANN401

@@ -200,7 +200,10 @@ class Compiled:
             for name, (_, words) in self.graph.nodes.items()
         ]
         plan = {"name": PLAN, **job_words("plan", self.graph, {})}
-        question = {"name": ASK, "after": [PLAN], "when": f"{PLAN}.asked", "pause": "The graph asks: see the input."}
+        question = {
+            "name": ASK, "after": [PLAN], "when": f"{PLAN}.asked", "pause": "a node of the graph asks",
+            "args": {"question": {"from": f"{PLAN}.question"}},
+        }  # fmt: skip
         kept = {key: {"from": f"{PLAN}.{key}"} for key in ("state", "tasks", "asked", "answered", "held", "done")}
         results = {f"results.{name}": {"from": NODE + name} for name in self.graph.nodes}
         inner = {
