@@ -55,6 +55,15 @@ def test_the_overview_counts_what_is_so(client: Client, busy: list[int]) -> None
     assert found["journal"]["records"] > 0
 
 
+def test_the_overview_tells_what_failed_lately(client: Client) -> None:
+    [row] = client.submit([{"name": "unlucky", "run": ["false"]}])
+    client.wait(f"id:{row['id']}", PATIENCE_S)
+    until(lambda: _get(client, "overview")["failed"]["jobs"] > 0, "it is counted")
+    failed = _get(client, "overview")["failed"]
+    assert failed["latest"][0]["id"] == row["id"]
+    assert "exited with code 1" in failed["latest"][0]["text"]
+
+
 def test_devices_say_who_holds_which_share(client: Client, busy: list[int]) -> None:
     [node] = _get(client, "devices")["nodes"]
     held = {job["job"]: (device["number"], job["share"]) for device in node["devices"] for job in device["held_by"]}

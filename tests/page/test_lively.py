@@ -198,6 +198,27 @@ def test_a_job_is_submitted_after_advice(visitor: Visitor, place: Place) -> None
     visitor.faults.clear()  # the browser notes every refused request
 
 
+def test_what_failed_is_told_with_what_it_wrote(visitor: Visitor, jobs: dict[str, int]) -> None:
+    visitor.go("now")
+    look = visitor.page.get_by_role("region", name="Needs a look")
+    look.get_by_text("failed in the last hour").wait_for()
+    look.get_by_role("link", name="unlucky").click()
+    visitor.heading("unlucky")
+    assert visitor.page.url.endswith(f"#/jobs/{jobs['unlucky']}")
+    visitor.page.get_by_role("log").get_by_text("no data").wait_for()  # on stderr; nothing is on stdout
+
+
+def test_jobs_that_share_a_device_lie_side_by_side(visitor: Visitor) -> None:
+    visitor.go("timeline")
+    visitor.page.locator(".gantt").wait_for()
+    rows = """() => {
+      const { bars, rows } = document.querySelector(".gantt").chart;
+      return Object.fromEntries([...rows.bar].map((bar, at) => [bars.at(bar).name, rows.row[at]]));
+    }"""
+    found = visitor.page.evaluate(rows)
+    assert found["embed-docs"] != found["serve-reranker"]
+
+
 def test_the_timeline_in_words(visitor: Visitor, jobs: dict[str, int]) -> None:
     visitor.go("timeline")
     visitor.page.get_by_role("application").wait_for()

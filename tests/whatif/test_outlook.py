@@ -322,6 +322,25 @@ def test_looking_ahead_ends_when_it_is_told_to_and_says_up_to_when() -> None:
     assert outlook(bench.world, number, bench.now_us).looked_us is None
 
 
+def test_no_further_ahead_than_three_months_is_looked() -> None:
+    bench = Bench(node("n1"))
+    month_us = 30 * 86_400 * S
+    bench.submit(job("a", 4, time_limit_us=2 * month_us))
+    second, third = bench.submit(job("b", 4, time_limit_us=2 * month_us), job("c", 4, time_limit_us=S))
+    assert outlook(bench.world, second, bench.now_us).start_us is not None
+    found = outlook(bench.world, third, bench.now_us)
+    assert found.start_us is None
+    assert found.looked_us is not None
+
+
+def test_nothing_is_looked_at_ahead_for_what_never_starts() -> None:
+    bench = Bench(node("n1"))
+    bench.submit(job("a", 4, time_limit_us=9 * S))
+    (number,) = bench.submit(job("b", 5))
+    found = outlook(bench.world, number, bench.now_us, lambda: False)
+    assert (found.verdict, found.start_us, found.looked_us) == ("never", None, None)
+
+
 def test_an_attempt_that_failed_while_looking_ahead_and_waits_for_its_next() -> None:
     bench = Bench(node("n1"))
     bench.submit(job("a", 2, time_limit_us=9 * S, max_retries=1, retry_on=("timed_out",), retry_backoff_us=60 * S))

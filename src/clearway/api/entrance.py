@@ -48,7 +48,8 @@ _ASKS = """<p>This link lets you in as <strong>{name}</strong>, with the role {r
 <p>Only go on if you asked for it yourself: what you do then is done in that name.</p>
 <form method="post" action="/enter?code={code}"><button>Come in as {name}</button></form>"""
 _ENTERED = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Clearway</title></head>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Clearway</title>
+<link rel="icon" href="/static/icon.svg" type="image/svg+xml"></head>
 <body><p><a href="/">Clearway</a></p></body></html>
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from heapq import nlargest
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Query, Request, Response
@@ -10,11 +11,12 @@ from fastapi import Query, Request, Response
 from clearway.api import tags
 from clearway.api.desk import TheDesk, answer
 from clearway.api.measured import device_use, measured_row
-from clearway.api.moments import FACE, iso
+from clearway.api.moments import FACE, iso, iso_or_none
 from clearway.api.roles import guarded
 from clearway.api.rows import gpus_row, node_row, plain, policy_words
 from clearway.loop.planned import hash_of
 from clearway.model.states import State, shown
+from clearway.model.values import SECOND_US
 from clearway.observe.words import sentence
 from clearway.policies.registry import BUNDLES, ORDERS
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from clearway.ports.engine import Measured
 
 MOST_REASONS = 20
+LATELY_US = 3600 * SECOND_US
+LATEST = 2
 
 router = guarded()
 
@@ -60,7 +64,24 @@ def _counted(desk: Desk) -> dict[str, Any]:
         "nodes": dict(sorted(Counter(row.state for row in nodes).items())),
         "gpus": gpus_row(nodes),
         "waiting": _waiting(desk, [row for row in rows if row.state is State.PENDING]),
+        "failed": _failed(rows, desk.controller.now_us() - LATELY_US),
     }
+
+
+def _failed(rows: list[JobRow], since_us: int) -> dict[str, Any]:
+    """Return how many jobs failed since a moment, and the latest of them."""
+    over = [(row.ended_us, row) for row in rows if row.state is State.FAILED and (row.ended_us or 0) >= since_us]
+    latest = nlargest(LATEST, over, key=lambda one: (one[0] or 0, one[1].id))
+    told = [
+        {
+            "id": row.id,
+            "name": row.name,
+            "ended": iso_or_none(at_us),
+            "text": sentence(row.reason, FACE.moment) if row.reason else "",
+        }
+        for at_us, row in latest
+    ]
+    return {"jobs": len(over), "since": iso(since_us), "latest": told}
 
 
 def _waiting(desk: Desk, rows: list[JobRow]) -> list[dict[str, Any]]:

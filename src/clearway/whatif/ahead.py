@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 2000
 """So many moments are looked ahead: a question is to be answered in seconds, whatever waits."""
+FARTHEST_US = 90 * 86_400 * 10**6
+"""So far is looked ahead: a schedule goes on for ever, and a start in years is no answer."""
 
 
 def _always() -> bool:
@@ -68,11 +70,12 @@ class Ahead:
 
     def run(self, first: Sequence[Ask], goes_on: Callable[[], bool] = _always) -> dict[JobId, Begins]:
         """Ask `first` at once, and look ahead until all wanted jobs have started or `goes_on` says no."""
+        farthest_us = self.now_us + FARTHEST_US
         step = self._step(list(first))
         for steps in count():
             if self.wanted <= self.found.keys() or (moment_us := self._next_us(step)) is None:
                 break
-            if steps == MOST_STEPS or not goes_on():
+            if steps == MOST_STEPS or moment_us > farthest_us or not goes_on():
                 self.cut = True
                 break
             self.now_us = max(moment_us, self.now_us)

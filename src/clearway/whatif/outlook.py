@@ -41,6 +41,8 @@ MOST_CHANGES = 4
 MOST_TRIED = 12
 """So many changes are tried in a twin at most: each costs a copy of the world and a step."""
 SHOWN_NODES = 8
+NEVER_STARTS = frozenset({"never", "limited"})
+"""With these nothing that will come by itself is worth looking at."""
 
 
 def _always() -> bool:
@@ -100,9 +102,11 @@ def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], patien
     if entry is None:
         raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
     goes_on, draws = patience
-    begins, looked_us = look_ahead(base, job, now_us, goes_on)
-    found = Outlook(_verdict(base, entry), _lacks(base, entry), _changes(base, entry, now_us, goes_on))
-    if base.state.view.forecasts.said:
+    verdict = _verdict(base, entry)
+    never = verdict in NEVER_STARTS
+    begins, looked_us = (None, None) if never else look_ahead(base, job, now_us, goes_on)
+    found = Outlook(verdict, _lacks(base, entry), _changes(base, entry, now_us, goes_on))
+    if base.state.view.forecasts.said and not never:
         found = replace(found, eta=etas(base, [job], now_us, goes_on=draws).get(job))
     if begins is not None:
         found = replace(found, start_us=begins.start_us, nodes=begins.nodes)

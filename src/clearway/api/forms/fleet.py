@@ -293,6 +293,23 @@ class Waiting(Form):
     longest: Annotated[Longest, says("the one that waits longest")]
 
 
+class FailedJob(Form):
+    """A job that failed."""
+
+    id: Annotated[int, says("its number")]
+    name: Annotated[str, says("its name")]
+    ended: Annotated[Moment, says("when it was over")]
+    text: Annotated[str, says("why, in words")]
+
+
+class Failed(Form):
+    """Jobs that failed lately."""
+
+    jobs: Annotated[int, says("how many")]
+    since: Annotated[Moment, says("from when on they count")]
+    latest: Annotated[list[FailedJob], says("the latest few, latest first")]
+
+
 class Overview(Form):
     """What is so, at a glance."""
 
@@ -305,6 +322,7 @@ class Overview(Form):
     nodes: Annotated[Counts, says("nodes by state")]
     gpus: Annotated[Gpus, says("devices")]
     waiting: Annotated[list[Waiting], says("why jobs wait, the reason of most first")]
+    failed: Annotated[Failed, says("jobs that failed in the last hour")]
 
 
 class Times(Form):

@@ -55,11 +55,12 @@ export const local = (text) => text?.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\
 export const exact = (iso) => (iso == null ? "" : whole.format(new Date(iso)));
 
 const plain = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+const tiny = new Intl.NumberFormat("en", { maximumSignificantDigits: 1 });
 const compact = new Intl.NumberFormat("en", { maximumFractionDigits: 1, notation: "compact" });
 
 export const number = (n) => (n == null ? "–" : plain.format(n).replace(/^-0$/, "0"));
 /** An amount that is looked at, not reckoned with: three figures that count, whole from a hundred on. */
-export const rough = (n) => (n == null ? "–" : plain.format(Math.abs(n) >= 100 ? Math.round(n) : Number(n.toPrecision(3))));
+export const rough = (n) => (n == null ? "–" : Math.abs(n) >= 100 ? plain.format(Math.round(n)) : Math.abs(n) >= 0.01 ? plain.format(Number(n.toPrecision(3))) : tiny.format(n));
 export const brief = (n) => (n == null ? "–" : Math.abs(n) < 1e6 ? plain.format(n) : compact.format(n));
 export const percent = (part) => (part == null ? "–" : `${Math.round(part * 100)} %`);
 

@@ -15,7 +15,7 @@ const PAGES = [
   ["waste", "Waste"],
 ];
 const THEMES = ["system", "light", "dark"];
-const WORDS = { up: "live", gone: "reconnecting", closed: "not allowed in", stuck: "cannot write", waiting: "connecting" };
+const WORDS = { up: "live", gone: "reconnecting", closed: "not allowed in", stuck: "cannot write", trouble: "trouble", waiting: "connecting" };
 
 const pulse = h("span", { class: "pulse", data: { state: "waiting" } }, h("span", {}, WORDS.waiting));
 const place = h("div", { id: "notices" });
@@ -112,7 +112,7 @@ function showStatus(told) {
 }
 
 function show() {
-  const state = reach !== "up" ? reach : health.state === "up" && !health.text ? "up" : "stuck";
+  const state = reach !== "up" ? reach : health.state !== "up" ? "stuck" : health.text ? "trouble" : "up";
   mark(pulse, "data-state", state);
   say(pulse.firstChild, WORDS[state]);
   mark(document.body, "data-reach", state);
@@ -126,8 +126,8 @@ function notice(state) {
     return said("The controller does not answer.", "Jobs go on without it. What you see is how things stood last; this page connects again by itself.");
   if (state === "closed")
     return said("This page is not allowed in any more.", "Open it anew with the command: clearway dashboard");
-  if (state === "stuck" && health.text)
-    return said(health.state === "up" ? "The engine has trouble." : "The controller cannot write its journal.", `${health.text}. Running jobs go on; nothing new is decided until this is over.`);
+  if (state === "stuck") return said("The controller cannot write its journal.", `${health.text || health.state}. Running jobs go on; nothing new is decided until this is over.`);
+  if (state === "trouble") return said("The engine has trouble.", `${health.text}. Running jobs go on; what is to start or to stop may have to wait for the engine.`);
   return null;
 }
 

@@ -47,8 +47,8 @@ export const when = (iso, { relative = false, withSeconds = false } = {}) =>
 export const jobLink = (id, name) => h("a", { class: "name", href: `#/jobs/${id}`, title: String(name ?? id).slice(0, 200) }, String(name ?? `job ${id}`));
 
 /**
- * A table. Columns: `{name, cell(row), right, head, long, wide, when}`; on a phone each row becomes a card with the columns'
- * names as labels. `under(row)` is what stands below a row, over its whole width.
+ * A table. Columns: `{name, cell(row), right, head, long, wide, when, extra}`; on a phone each row becomes a card with the columns'
+ * names as labels; what is `extra` is left out where a table is narrow. `under(row)` is what stands below a row, over its whole width.
  */
 export function table(columns, rows, { caption, fold = true, className = "", under = null } = {}) {
   const below = (row) => h("tr", { class: "under" }, h("td", { colspan: columns.length }, under(row)));
@@ -58,7 +58,7 @@ export function table(columns, rows, { caption, fold = true, className = "", und
     "table",
     { class: kind || null },
     caption && h("caption", { class: "hidden" }, caption),
-    h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: c.right ? "right" : null }, c.name)))),
+    h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: [c.right && "right", c.extra && "extra"].filter(Boolean).join(" ") || null }, c.name)))),
     body,
   );
 }
@@ -69,9 +69,11 @@ export function tableRow(columns, row) {
     "tr",
     {},
     columns.map((c) => {
-      const kind = [c.right && "right", c.long && "long", c.wide && "wide", c.when && "when"].filter(Boolean).join(" ");
+      const kind = [c.right && "right", c.long && "long", c.wide && "wide", c.when && "when", c.extra && "extra"].filter(Boolean).join(" ");
       const words = { class: kind || null, "data-label": c.head ? null : c.name };
-      return h(c.head ? "th" : "td", c.head ? { ...words, scope: "row" } : words, c.cell(row));
+      const told = c.cell(row);
+      const inside = Array.isArray(told) ? h("span", {}, told) : told; // beside its label it is one thing
+      return h(c.head ? "th" : "td", c.head ? { ...words, scope: "row" } : words, inside);
     }),
   );
 }

@@ -149,6 +149,16 @@ export class Map_ {
     event.preventDefault();
     this.fixed = true;
     this.#look(Math.max(0, Math.min(this.nodes.length - 1, this.at < 0 ? 0 : this.at + by)));
+    this.#reach();
+  }
+
+  /** Scroll to the node that is looked at, where the map is taller than its place. */
+  #reach() {
+    const { across, down } = this.place;
+    const top = Math.floor(this.at / across) * down;
+    const low = this.root.scrollTop + this.root.clientHeight - down;
+    if (top < this.root.scrollTop) this.root.scrollTop = top;
+    else if (top > low) this.root.scrollTop += top - low;
   }
 
   #look(at) {

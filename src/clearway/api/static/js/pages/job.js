@@ -12,7 +12,7 @@ export function open(root, { parts }) {
   const ref = parts[0];
   const place = Object.fromEntries(["top", "why", "held", "outlook", "attempts", "asked", "events"].map((name) => [name, h("div", {})]));
   const log = new Log(ref);
-  put(root, place.top, h("div", { class: "grid wide-left job" }, h("div", { class: "grid" }, place.why, log.root, place.attempts, place.events), h("div", { class: "grid" }, place.held, place.outlook, place.asked)));
+  put(root, place.top, h("div", { class: "grid wide-left job" }, h("div", { class: "grid" }, place.why, place.outlook, log.root, place.attempts, place.events), h("div", { class: "grid" }, place.held, place.asked)));
   put(place.top, bones(120));
   let known = null;
   let outlook = null;
@@ -93,13 +93,13 @@ function heldPanel(job) {
     { name: "Node", head: true, cell: ([node]) => h("span", { class: "name" }, node) },
     { name: "Devices", cell: ([, devices]) => (devices.length > 0 ? devices.join(", ") : "no GPU") },
   ];
-  return panel("What it holds", {}, table(columns, nodes, { caption: "Nodes and devices that it holds", fold: false }), useOf(job));
+  return panel(job.ended ? "What it held" : "What it holds", {}, table(columns, nodes, { caption: "Nodes and devices", fold: false }), useOf(job));
 }
 
 /** What it really uses of what it holds, now; against what it asked for, where it asked for an amount. */
 function useOf(job) {
   const use = job.use;
-  if (!use) return h("div", { class: "body" }, h("p", { class: "quiet small" }, job.state === "running" ? "What it really uses has not been measured yet." : "What it really uses is not measured."));
+  if (!use) return job.state === "running" && h("div", { class: "body" }, h("p", { class: "quiet small" }, "What it really uses has not been measured yet."));
   const words = job.words ?? {};
   const asked = (name) => (words[name] > 0 && words[name] * job.tasks) || null;
   const rows = [

@@ -17,7 +17,8 @@ export class Log {
     this.note = h("span", { class: "quiet small" });
     this.tasks = h("select", { "aria-label": "Task", onchange: (event) => this.#pick(Number(event.target.value)) });
     this.whole = h("a", { class: "button", download: "", rel: "noopener" }, "Whole log");
-    this.root = panel("Logs", { more: [this.note, this.tasks, choice("Which", [["stdout", "stdout"], ["stderr", "stderr"]], "stdout", (one) => this.#which(one)), this.whole] }, this.text);
+    this.which = choice("Which", [["stdout", "stdout"], ["stderr", "stderr"]], "stdout", (one) => this.#which(one));
+    this.root = panel("Logs", { more: [this.note, this.tasks, this.which, this.whole] }, this.text);
     this.attempt = -1;
   }
 
@@ -27,6 +28,7 @@ export class Log {
     if (this.tasks.length !== tasks) put(this.tasks, Array.from({ length: Math.min(tasks, 1000) }, (_, n) => h("option", { value: n }, `task ${n}`)));
     this.tasks.hidden = tasks < 2;
     this.root.hidden = Boolean(job.array);
+    this.over = Boolean(job.ended);
     if (this.attempt === job.attempt) return;
     this.attempt = job.attempt;
     this.#begin();
@@ -37,8 +39,17 @@ export class Log {
   }
 
   #which(one) {
+    this.chosen = true;
     this.stream = one;
     this.#begin();
+  }
+
+  /** Where a job that is over wrote nothing to stdout: show what it wrote to stderr, unless people chose. */
+  async #other(signal) {
+    if (!this.over || this.chosen || this.stream !== "stdout") return false;
+    const { size } = await get(path("jobs", this.ref, "logs"), { stream: "stderr", task: this.task, format: "json", offset: FAR }, signal);
+    if (size > 0) this.which.lastChild.click();
+    return size > 0;
   }
 
   #pick(task) {
@@ -67,7 +78,8 @@ export class Log {
       const { size } = await get(where, { ...words, format: "json", offset: FAR }, signal);
       const offset = Math.max(0, size - BEGIN);
       say(this.note, offset > 0 ? `the last ${bytes(BEGIN)} of ${bytes(size)}` : "");
-      if (size === 0) this.#empty("Nothing has been written yet.");
+      if (size === 0 && (await this.#other(signal))) return;
+      if (size === 0) this.#empty(this.over ? "Nothing was written here." : "Nothing has been written yet.");
       const reader = await stream(where, { ...words, follow: "true", offset }, signal);
       const letters = new TextDecoder("utf-8");
       for (;;) {

@@ -2,7 +2,7 @@
 import { h, put } from "../dom.js";
 import { get, path } from "../net.js";
 import { watch } from "../live.js";
-import { bones, faultText, jobLink, panel, when } from "../parts.js";
+import { bones, faultText, jobLink, panel } from "../parts.js";
 import { local } from "../format.js";
 
 /** Returns `{root, stop}`. It is worked out in a world beside the one in charge, so it is asked for seldom. */
@@ -17,9 +17,11 @@ export function outlookPanel(job) {
   return { root, stop: kept.stop };
 }
 
+const begun = (text) => local(text && `${text[0].toUpperCase()}${text.slice(1)}`);
+
 function told(found) {
   return [
-    h("p", {}, local(found.text)),
+    h("p", {}, begun(found.text)),
     found.lacks.length > 0 && h("ul", { class: "reasons" }, found.lacks.map(lack)),
     found.changes.length > 0 && h("div", {}, h("h3", {}, "It would start at once with"), h("ul", { class: "changes" }, found.changes.map((one) => h("li", {}, local(one.text))))),
     found.fits_text && h("p", { class: "quiet small" }, found.fits_text),
@@ -30,8 +32,8 @@ function lack(one) {
   return h(
     "li",
     {},
-    h("p", {}, local(one.text)),
-    one.holders.length > 0 && h("p", { class: "quiet small" }, "Held by ", one.holders.map((holder, at) => [at > 0 && ", ", jobLink(holder.job, holder.name), holder.until ? [" until ", when(holder.until)] : ""]), one.more_holders > 0 && ` and ${one.more_holders} more`),
-    one.lifts_text && h("p", { class: "quiet small" }, one.lifts_text),
+    h("p", {}, begun(one.text)),
+    one.holders.length > 0 && h("p", { class: "quiet small" }, "Look at who holds it: ", one.holders.map((holder, at) => [at > 0 && ", ", jobLink(holder.job, holder.name)]), one.more_holders > 0 && ` and ${one.more_holders} more`),
+    one.lifts_text && h("p", { class: "quiet small" }, `Lifted by ${one.lifts_text}.`),
   );
 }

@@ -2,9 +2,9 @@
 import { h, put } from "../dom.js";
 import { get } from "../net.js";
 import { watch } from "../live.js";
-import { bones, empty, faultText, heading, jobLink, pager, state, table, when } from "../parts.js";
+import { bones, code, empty, faultText, heading, jobLink, pager, state, table, when } from "../parts.js";
 import { icon } from "../icons.js";
-import { brief, local, number } from "../format.js";
+import { brief, exact, local, now, number, seconds, span } from "../format.js";
 
 const PAGE = 100;
 const STATES = ["", "pending", "running", "succeeded", "failed", "cancelled", "refused"];
@@ -33,13 +33,13 @@ export function open(root, { words }) {
   function show({ jobs, next }) {
     const said = Object.values(wish).some(Boolean);
     if (jobs.length === 0 && cursors.length === 1) {
-      put(list, empty(said ? "No job is like that." : "No job has been submitted yet.", said ? "Fewer or other words may find it. Jobs that ended long ago are found by their number." : "Submit one here, or with the command: clearway run", "jobs"));
+      put(list, empty(said ? "No job is like that." : "No job has been submitted yet.", said ? "Fewer or other words may find it. Jobs that ended long ago are found by their number." : ["Submit one here, or with the command: ", code("clearway run --gpus 1 -- python train.py")], "jobs"));
       return;
     }
     const first = (cursors.length - 1) * PAGE;
     const back = cursors.length > 1 && (() => (cursors.pop(), void kept.again()));
     const on = next && (() => (cursors.push(next), void kept.again()));
-    put(list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs, newest first" })), (back || on) && pager(`${brief(first + 1)}–${brief(first + jobs.length)}, newest first`, back, on));
+    put(list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs, newest first", under: why })), (back || on) && pager(`${brief(first + 1)}–${brief(first + jobs.length)}, newest first`, back, on));
   }
 }
 
@@ -58,11 +58,19 @@ const COLUMNS = [
   { name: "Job", head: true, cell: (job) => jobLink(job.id, job.name) },
   { name: "Number", right: true, cell: (job) => String(job.id) },
   { name: "State", cell: (job) => state(job.inner_state ?? job.state) },
-  { name: "Queue", cell: (job) => h("span", { class: "name" }, job.queue) },
-  { name: "User", cell: (job) => h("span", { class: "name" }, job.user) },
+  { name: "Queue", wide: true, cell: (job) => h("span", { class: "name" }, job.queue) },
+  { name: "User", extra: true, cell: (job) => h("span", { class: "name" }, job.user) },
   { name: "GPUs", right: true, cell: (job) => number(job.gpus) },
   { name: "Submitted", when: true, cell: (job) => when(job.submitted) },
-  { name: "Started", when: true, cell: (job) => when(job.started) },
-  { name: "Ended", when: true, cell: (job) => when(job.ended) },
-  { name: "Why", long: true, cell: (job) => job.reason && h("span", { class: "name quiet", title: job.reason.text.slice(0, 2000) }, local(job.reason.text)) },
+  { name: "Ran", right: true, when: true, cell: ran },
 ];
+
+/** How long it ran, or has run so far; when that began and ended is there to look at. */
+function ran(job) {
+  if (job.started == null) return h("span", { class: "quiet" }, "–");
+  const end = job.ended ?? job.stopped;
+  const length = (seconds(end) ?? now()) - seconds(job.started);
+  return h("time", { datetime: job.started, title: `${exact(job.started)} – ${end ? exact(end) : "now"}` }, span(length));
+}
+
+const why = (job) => job.reason && h("span", { class: "name quiet", title: job.reason.text.slice(0, 2000) }, local(job.reason.text));

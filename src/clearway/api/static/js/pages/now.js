@@ -6,6 +6,7 @@ import { fleet, someNodes } from "../data.js";
 import { bones, choice, empty, figures, heading, panel } from "../parts.js";
 import { ago, brief, number, percent } from "../format.js";
 import { Fleet } from "../fleet/fleet.js";
+import { attention } from "./attention.js";
 import { Waiting } from "./waiting.js";
 
 const MOST_NODES = 100; // of which news are asked for by name; more are all asked for
@@ -21,12 +22,12 @@ export function open(root) {
   let counted = null;
   const all = watch(fleet, (nodes) => {
     view.show(nodes);
-    if (counted) put(top, numbers(counted, nodes)); // what is really used is told with the devices
+    if (counted) put(top, numbers(counted, nodes), attention(counted, nodes)); // what is really used is told with the devices
   }, { wants: () => false, every: ALL_MS });
   const counts = watch((signal) => get("overview", {}, signal), (told) => {
     counted = told;
-    put(top, numbers(told, view.nodes));
-    waiting.count(told.waiting);
+    put(top, numbers(told, view.nodes), attention(told, view.nodes));
+    waiting.count(told.waiting, Object.keys(told.jobs).length === 0);
   }, { every: ALL_MS });
   const news = touched(view, () => void all.again());
   const line = waiting.watch();

@@ -52,9 +52,10 @@ export function open(root) {
     }
   }
   async function advise() {
+    put(fault);
+    put(advice, h("p", { class: "quiet small" }, "It is worked out…"));
     try {
       const { jobs } = await post("advice", { jobs: [words()] });
-      put(fault);
       put(advice, h("p", { class: "promise" }, jobs[0].text), jobs[0].changes.length > 0 && h("ul", { class: "changes" }, jobs[0].changes.map((one) => h("li", {}, one.text))));
     } catch (error) {
       refused(error);

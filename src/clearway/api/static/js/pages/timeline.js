@@ -1,5 +1,5 @@
 // Who held what from when to when, what is promised and booked.
-import { h, put } from "../dom.js";
+import { h, put, say } from "../dom.js";
 import { watch } from "../live.js";
 import { byDevice, byQueue, load } from "../timeline/bars.js";
 import { Chart } from "../timeline/view.js";
@@ -9,7 +9,10 @@ import { icon } from "../icons.js";
 
 const HOUR = 3600e3;
 const SPANS = [[1, "1 h"], [6, "6 h"], [24, "24 h"], [168, "7 d"], [720, "30 d"]];
+const AHEAD = 1.12; // of a time that is chosen so much more is in view, for what is promised
 const TABLE_ROWS = 200;
+const EDGE = 44; // of the page, below the chart
+const LEAST = 260;
 const SLACK = 0.5; // so much more than is seen is loaded, on both sides
 
 export function open(root, { words }) {
@@ -43,26 +46,24 @@ class Page {
   root() {
     const zoom = (name, sign, act) => h("button", { class: "button icon", type: "button", "aria-label": name, title: name, onclick: act }, icon(sign));
     const find = h("input", { type: "search", placeholder: "Node or queue", "aria-label": "Show only nodes or queues with these letters", value: this.find, maxlength: 200, oninput: (event) => this.#finding(event.target.value) });
-    this.place = panel("Devices and queues", {
+    this.foot = h("p", { class: "gantt-foot" }, legend(), this.note);
+    this.place = panel("Who held what", {
       more: [
         find,
         choice("Rows", [["devices", "Devices"], ["queues", "Queues"]], this.by, (by) => this.#rowsBy(by)),
         choice("Height of rows", [["18", "Rows"], ["0", "All"]], "18", (row) => this.#height(Number(row))),
         choice("How it is shown", [["chart", "Chart"], ["table", "Table"]], this.kind, (kind) => this.#as(kind)),
       ],
-    }, this.hold, h("p", { class: "gantt-foot" }, legend(), this.note));
-    put(this.hold, bones(420));
-    return [
-      heading("Timeline", {
-        more: [
-          choice("Time in view", SPANS, null, (hours) => this.#span(Number(hours))),
-          zoom("Zoom out", "minus", () => this.chart.zoom(1.5)),
-          zoom("Zoom in", "plus", () => this.chart.zoom(1 / 1.5)),
-          h("button", { class: "button", type: "button", onclick: () => this.chart.toNow() }, "Now"),
-        ],
-      }),
-      this.place,
+    }, this.hold, this.foot);
+    put(this.hold, h("p", { class: "quiet small gantt-wait", role: "status" }, "Who held what is put together…"), bones(420));
+    this.spans = choice("Time in view", SPANS, null, (hours) => this.#span(Number(hours)));
+    const more = [
+      this.spans,
+      zoom("Zoom out", "minus", () => this.chart.zoom(1.5)),
+      zoom("Zoom in", "plus", () => this.chart.zoom(1 / 1.5)),
+      h("button", { class: "button", type: "button", onclick: () => this.chart.toNow() }, "Now"),
     ];
+    return h("div", { class: "timeline-page" }, heading("Timeline", { more }), this.place);
   }
 
   close() {
@@ -87,6 +88,7 @@ class Page {
 
   #show(bars) {
     if (!this.bars) this.#begin(bars);
+    this.#pressed();
     this.bars = bars;
     const earlier = bars.since > this.loaded[0] ? ", the earliest that is at hand" : "";
     const out = bars.leftOut > 0 ? `; the ${brief(bars.leftOut)} shortest are left out` : "";
@@ -108,9 +110,17 @@ class Page {
     if (!this.bars) put(this.hold, empty("The timeline could not be read.", faultText(error), "warn"));
   }
 
+  /** Show which of the times to choose from is in view, if one is. */
+  #pressed() {
+    const hours = (this.chart.view.to - this.chart.view.from) / HOUR / AHEAD;
+    for (const button of this.spans.children) button.setAttribute("aria-pressed", String(Math.abs(hours / Number(button.value) - 1) < 0.02));
+  }
+
   #moved() {
     const { from, to } = this.chart.view;
+    this.#pressed();
     if (from < this.loaded[0] || to > this.loaded[1]) {
+      say(this.note, "earlier hours are put together…");
       clearTimeout(this.soon);
       this.soon = setTimeout(() => void this.watch.again(), 150);
     }
@@ -127,7 +137,7 @@ class Page {
     const find = this.find.toLowerCase();
     const wanted = (name) => find === "" || name.toLowerCase().includes(find);
     this.rows = (this.by === "queues" ? byQueue : byDevice)(this.bars, wanted);
-    if (this.rows.labels.length === 0) put(this.hold, empty(find ? "Nothing is called so." : "Nothing ran in this time.", find ? "Other letters may find it." : "Jobs show here from their start on.", "timeline"));
+    if (this.rows.labels.length === 0) put(this.hold, empty(find ? "Nothing is called so." : "Nothing ran in this time.", find ? "Other letters may find it." : "Jobs show here from their start on; a longer time may show earlier ones.", "timeline"));
     else if (this.kind === "table") put(this.hold, this.#table());
     else {
       if (this.chart.canvas.parentElement !== this.hold) {
@@ -136,12 +146,20 @@ class Page {
         this.#size();
       }
       this.chart.show(this.bars, this.rows, this.row);
+      this.#size();
     }
   }
 
   #size() {
     const width = this.hold.clientWidth;
-    if (width > 0) this.chart.size(width, Math.max(320, Math.min(window.innerHeight - 260, 900)));
+    const rail = document.getElementById("rail").getBoundingClientRect();
+    const low = rail.top > 200 ? rail.height : 0; // the pages to go to are at the bottom
+    const around = this.hold.getBoundingClientRect().top + window.scrollY + this.foot.offsetHeight + low + EDGE;
+    const tall = this.chart.wants(); // few rows need no tall chart
+    const height = Math.round(Math.max(LEAST, Math.min(window.innerHeight - around, 900, tall)));
+    if (width === 0 || this.sized === `${width} ${height}`) return;
+    this.sized = `${width} ${height}`;
+    this.chart.size(width, height);
   }
 
   #tip(bar, x, y) {
@@ -213,7 +231,7 @@ class Page {
 
   #span(hours) {
     const now = Date.now();
-    this.chart.look(now - hours * HOUR, now + hours * HOUR * 0.12);
+    this.chart.look(now - hours * HOUR, now + hours * HOUR * (AHEAD - 1));
   }
 }
 

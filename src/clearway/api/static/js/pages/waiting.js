@@ -2,7 +2,7 @@
 import { h, put } from "../dom.js";
 import { get } from "../net.js";
 import { watch } from "../live.js";
-import { bones, empty, jobLink, table, when } from "../parts.js";
+import { bones, code, empty, jobLink, table, when } from "../parts.js";
 import { brief, local, number, now, reason, seconds, span } from "../format.js";
 
 const SHOWN = 12;
@@ -24,11 +24,13 @@ export class Waiting {
   }
 
   /** Show how many wait for what. */
-  count(reasons) {
+  count(reasons, unused = false) {
+    this.unused = unused;
     const now = JSON.stringify([reasons, this.reason]);
     if (this.drawn === now) return;
     this.drawn = now;
     this.reasons = reasons;
+    if (unused) void this.kept?.again();
     put(this.chips, reasons.map((one) => this.#chip(one)));
     this.chips.hidden = reasons.length === 0;
   }
@@ -49,7 +51,8 @@ export class Waiting {
 
   #show(jobs, next) {
     if (jobs.length === 0) {
-      put(this.list, empty("Nobody waits.", "Every job that was submitted runs, or is over.", "jobs"));
+      const first = ["Submit the first job ", h("a", { href: "#/submit" }, "here"), ", or with the command: ", code("clearway run --gpus 1 -- python train.py")];
+      put(this.list, empty("Nobody waits.", this.unused ? first : "Every job that was submitted runs, or is over.", "jobs"));
       return;
     }
     put(this.list, h("div", { class: "scroll" }, table(COLUMNS, jobs, { caption: "Jobs that wait, first come first", className: "waiting", fold: false, under: why })), next && h("p", { class: "pages" }, h("a", { href: "#/jobs?state=pending" }, "All that wait")));

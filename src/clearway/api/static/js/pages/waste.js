@@ -4,7 +4,7 @@ import { get } from "../net.js";
 import { watch } from "../live.js";
 import { fleet } from "../data.js";
 import { bones, choice, empty, faultText, figures, heading, jobLink, meter, panel, table, when } from "../parts.js";
-import { brief, local, number, percent, rough } from "../format.js";
+import { brief, exact, local, now, number, percent, rough, seconds, span } from "../format.js";
 
 const SHOWN = 12;
 const SPANS = [["24", "24 h"], ["168", "7 d"], ["720", "30 d"]];
@@ -56,7 +56,7 @@ function idle(waste, nodes) {
     { name: "Job", head: true, cell: (row) => jobLink(row.job, row.name) },
     { name: "Whose", wide: true, cell: (row) => h("span", { class: "name" }, [row.user, row.queue].filter(Boolean).join(" · ") || "–") },
     { name: "GPUs", right: true, cell: (row) => number(row.gpus) },
-    { name: "Idle since", wide: true, when: true, cell: (row) => when(row.since, { relative: true }) },
+    { name: "Idle for", when: true, cell: (row) => h("time", { datetime: row.since, title: exact(row.since) }, span(now() - seconds(row.since))) },
     { name: "GPU-hours", right: true, cell: (row) => rough(row.idle_gpu_hours) },
     rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => rough(row.cost) },
     { name: "Gives way", wide: true, when: true, cell: (row) => (row.gives_way_at == null ? h("span", { class: "quiet" }, "never") : Date.parse(row.gives_way_at) > Date.now() ? when(row.gives_way_at, { relative: true }) : "when somebody waits") },
@@ -68,7 +68,7 @@ function lacking(waste, overview) {
   const rows = overview.waiting ?? [];
   if (rows.length === 0) return panel("Who waits meanwhile", {}, empty("Nobody waits.", "Whatever is free is there for the next one.", "jobs"));
   const columns = [
-    { name: "Why", head: true, cell: (row) => h("span", { class: "name" }, local(row.text)) },
+    { name: "Why", head: true, long: true, cell: (row) => h("span", { class: "name" }, local(row.text)) },
     { name: "Jobs", right: true, cell: (row) => brief(row.jobs) },
     { name: "GPUs wanted", right: true, cell: (row) => number(row.gpus) },
     { name: "Longest", wide: true, cell: (row) => row.longest && [jobLink(row.longest.id, row.longest.name), h("span", { class: "quiet" }, " ", when(row.longest.submitted, { relative: true }))] },
@@ -84,9 +84,9 @@ function budgets(waste) {
   ]).filter(Boolean);
   const columns = [
     { name: "Budget", head: true, cell: ({ one }) => h("span", { class: "name" }, one.name) },
-    { name: "Of", cell: ({ one }) => h("span", { class: "name" }, one.tenant ? `tenant ${one.tenant}` : `queue ${one.queue}`) },
+    { name: "Of", wide: true, cell: ({ one }) => h("span", { class: "name" }, one.tenant ? `tenant ${one.tenant}` : `queue ${one.queue}`) },
     { name: "Used", cell: ({ used, most }) => meter(Math.min(1, used / most), { label: `${percent(used / most)} used` }) },
-    { name: "Amount", right: true, cell: ({ what, used, most }) => `${rough(used)} of ${number(most)} ${what}` },
+    { name: "Amount", right: true, wide: true, cell: ({ what, used, most }) => `${rough(used)} of ${rough(most)} ${what}` },
     { name: "Period", wide: true, cell: ({ one }) => [`this ${one.period}, a new one begins `, when(one.until, { relative: true })] },
     { name: "State", cell: ({ one }) => (one.used_up ? h("strong", {}, "used up") : "open") },
   ];

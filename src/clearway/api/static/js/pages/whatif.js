@@ -3,7 +3,7 @@ import { h, put } from "../dom.js";
 import { address, get, path, post } from "../net.js";
 import { watch } from "../live.js";
 import { bones, choice, confirm, empty, faultText, figures, heading, pairs, panel, table, told, when } from "../parts.js";
-import { brief, number, percent, span } from "../format.js";
+import { brief, local, number, percent, span } from "../format.js";
 import { outcome, signed, sooner, title } from "./whatifs.js";
 
 const KINDS = [["queue", "Queues"], ["user", "Users"], ["tenant", "Tenants"], ["size", "Sizes"]];
@@ -73,7 +73,7 @@ function measures({ comparison }) {
   const rows = [["wait", "Wait"], ["completion", "From submit to end"]].filter(([word]) => found[word]).map(([word, name]) => ({ name, ...found[word] }));
   const columns = [
     { name: "Of the same jobs", head: true, cell: (row) => row.name },
-    { name: "Mean difference", cell: (row) => sooner(row) },
+    { name: "Mean difference", wide: true, cell: (row) => sooner(row) },
     { name: "95 %", right: true, cell: (row) => (row.low == null ? "too few" : `${signed(row.low)} to ${signed(row.high)}`) },
     { name: "Jobs", right: true, cell: () => brief(found.jobs) },
   ];
@@ -88,7 +88,7 @@ function groups(answer, kind) {
     { name: "Jobs", right: true, cell: (row) => brief(row.jobs) },
     { name: "Wait now", right: true, cell: (row) => span(row.wait_before) },
     { name: "Wait then", right: true, cell: (row) => span(row.wait_after) },
-    { name: "Would be over", cell: (row) => sooner(row.completion) },
+    { name: "Would be over", wide: true, cell: (row) => sooner(row.completion) },
     { name: "A minute sooner", right: true, cell: (row) => brief(row.better) },
     { name: "A minute later", right: true, cell: (row) => brief(row.worse) },
   ];
@@ -100,6 +100,6 @@ function believe(one) {
 }
 
 function asked(one) {
-  const rows = [["the past", one.past], ["as is", one.answer.as_is], ["what if", one.changes.join("; ")], ["asked", [when(one.asked), ` by ${one.by}`]], ["worked", span(one.took_s)]];
+  const rows = [["the past", local(one.past)], ["as is", one.answer.as_is], ["what if", one.changes.join("; ")], ["asked", [when(one.asked), ` by ${one.by}`]], ["worked", span(one.took_s)]];
   return panel("What was asked", {}, h("div", { class: "body" }, pairs(rows)));
 }

@@ -19,12 +19,12 @@ export function whatifsPanel({ whatifs, kept }, policy, who, again) {
 }
 
 const COLUMNS = [
-  { name: "What would be otherwise", head: true, cell: (one) => h("a", { class: "name", href: `#/policy/whatif/${one.id}` }, title(one)) },
-  { name: "A job would be over", cell: (one) => outcome(one) },
+  { name: "What would be otherwise", head: true, long: true, cell: (one) => h("a", { class: "name", href: `#/policy/whatif/${one.id}` }, title(one)) },
+  { name: "A job would be over", wide: true, cell: (one) => outcome(one) },
   { name: "Mean wait", right: true, cell: (one) => sides(one, "wait_mean", span) },
   { name: "Longest 5 %", right: true, cell: (one) => sides(one, "wait_p95", span) },
   { name: "Use", right: true, cell: (one) => sides(one, "use", percent) },
-  { name: "Asked", when: true, cell: (one) => [when(one.asked), one.by && h("span", { class: "quiet" }, ` by ${one.by.slice(0, 40)}`)] },
+  { name: "Asked", wide: true, when: true, cell: (one) => [when(one.asked), one.by && h("span", { class: "quiet" }, ` by ${one.by.slice(0, 40)}`)] },
 ];
 
 /** What is otherwise, in a line. */
@@ -45,7 +45,7 @@ export function outcome(one) {
 /** A difference of times with what can be said of it. */
 export function sooner(d) {
   if (d?.mean == null) return h("span", { class: "quiet" }, "no job both ways");
-  if (d.mean === 0 && !d.low && !d.high) return h("span", {}, "when it is");
+  if (d.mean === 0 && !d.low && !d.high) return h("span", { class: "sides" }, "when it is");
   const sure = d.low != null && (d.high < 0 || d.low > 0);
   const way = d.mean < 0 ? "sooner" : "later";
   return h("span", { class: "verdict", data: { verdict: sure ? way : "unclear" }, title: d.low == null ? "too few jobs for an interval" : `95 %: ${signed(d.low)} to ${signed(d.high)}` }, `${span(d.mean)} ${way}`, !sure && h("small", { class: "quiet" }, " unclear"));

@@ -2,6 +2,8 @@
 import { get } from "../net.js";
 
 const OPEN = -1;
+const WHOLE = 1000; // thousandths of a device
+const MOST_BESIDE = 8; // rows of one device
 const natural = new Intl.Collator("en", { numeric: true }).compare;
 export const STATES = ["running", "succeeded", "failed", "preempted", "cancelled"];
 const KIND_OF = { succeeded: 1, failed: 2, timed_out: 2, preempted: 3, evicted: 3, lost: 3, cancelled: 4 };
@@ -94,14 +96,16 @@ export function byDevice(bars, wanted) {
     note(tables.nodes[columns.node[at]], tables.devices[columns.devices[at]]);
   }
   for (const one of bars.reservations) note(one.node, one.devices);
+  const side = beside(bars, wanted);
   const labels = [];
   const places = new Map();
   for (const node of [...nodes.keys()].sort(natural)) {
     const devices = [...nodes.get(node)].sort((a, b) => a - b);
     const numbered = new Map();
     devices.forEach((device, n) => {
-      numbered.set(device, labels.length);
-      labels.push([n === 0 ? node : "", device < 0 ? "–" : String(device), node]);
+      const many = side.many(node, device);
+      numbered.set(device, [labels.length, many]);
+      for (let lane = 0; lane < many; lane += 1) labels.push([n + lane === 0 ? node : "", lane > 0 ? "" : device < 0 ? "–" : String(device), node]);
     });
     places.set(node, numbered);
   }
@@ -109,20 +113,47 @@ export function byDevice(bars, wanted) {
   for (let at = 0; at < bars.count; at += 1) {
     const numbered = places.get(tables.nodes[columns.node[at]]);
     if (!numbered) continue;
-    for (const [row, tall] of runs(numbered, tables.devices[columns.devices[at]])) add(pieces, at, row, tall, bars.from[at]);
+    const devices = tables.devices[columns.devices[at]];
+    const lane = side.lane.get(at);
+    if (lane !== undefined) add(pieces, at, numbered.get(devices[0])[0] + lane, 1, bars.from[at]);
+    else for (const [row, tall] of runs(numbered, devices)) add(pieces, at, row, tall, bars.from[at]);
   }
   const rows = new Rows(labels, pieces, bars);
   rows.runs = (node, devices) => (places.has(node) ? runs(places.get(node), devices) : []);
   return rows;
 }
 
+/** Which of a device's rows a bar of a part of it lies in, and how many rows a device has: jobs on it side by side. */
+function beside(bars, wanted) {
+  const { tables, columns } = bars;
+  const parts = [];
+  for (let at = 0; at < bars.count; at += 1) {
+    const share = columns.share[at];
+    if (share > 0 && share < WHOLE && tables.devices[columns.devices[at]].length === 1 && wanted(tables.nodes[columns.node[at]])) parts.push(at);
+  }
+  parts.sort((a, b) => bars.from[a] - bars.from[b]);
+  const lanes = new Map();
+  const lane = new Map();
+  const key = (node, device) => `${device} ${node}`;
+  for (const at of parts) {
+    const where = key(tables.nodes[columns.node[at]], tables.devices[columns.devices[at]][0]);
+    if (!lanes.has(where)) lanes.set(where, []);
+    const mine = lanes.get(where);
+    const free = mine.findIndex((until) => until <= bars.from[at]);
+    const n = free >= 0 ? free : mine.length < MOST_BESIDE ? mine.length : MOST_BESIDE - 1;
+    mine[n] = Math.max(mine[n] ?? 0, bars.to[at]);
+    lane.set(at, n);
+  }
+  return { lane, many: (node, device) => lanes.get(key(node, device))?.length ?? 1 };
+}
+
 function runs(numbered, devices) {
-  const at = devices.length === 0 ? [numbered.get(-1)] : devices.map((device) => numbered.get(device));
+  const at = (devices.length === 0 ? [-1] : devices).map((device) => numbered.get(device)).filter(Boolean);
   const found = [];
-  for (const row of at.sort((a, b) => a - b)) {
+  for (const [row, many] of at.sort((a, b) => a[0] - b[0])) {
     const last = found.at(-1);
-    if (last && last[0] + last[1] === row) last[1] += 1;
-    else found.push([row, 1]);
+    if (last && last[0] + last[1] === row) last[1] += many;
+    else found.push([row, many]);
   }
   return found;
 }

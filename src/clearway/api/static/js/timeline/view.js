@@ -19,7 +19,7 @@ export class Chart {
     this.bars = null;
     this.rows = null;
     this.at = -1;
-    this.view = { from: Date.now() - 6 * 3600e3, to: Date.now() + 3600e3, top: 0, row: 18, now: Date.now() };
+    this.view = { from: Date.now() - 6 * 3600e3, to: Date.now() + 0.12 * 6 * 3600e3, top: 0, row: 18, now: Date.now() };
     this.fingers = new Map();
     this.spent = [];
     this.#listen();
@@ -39,6 +39,11 @@ export class Chart {
     this.painter.size(width, height, width < 560 ? 104 : 172);
     this.#fit();
     this.draw();
+  }
+
+  /** How tall a chart would be that shows all rows at the height that is wished; no bound where that follows from it. */
+  wants() {
+    return this.wish && this.rows ? AXIS + this.rows.labels.length * this.wish + 24 : Infinity;
   }
 
   /** Look at another time. */
