@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
-    from benchmarks.forecast_scores import Scores
+    from clearway.forecast.scores import Scores
 
 SMALLER = ("itp-01", "itp-03", "itp-05", "itp-06", "itp-09", "nasa", "hpc2n", "openb", "muri-4", "lublin", "chronus")
 KEYS = {"boosted": "pinball loss and median error of the logarithm, by groups alone and with boosted trees beside them"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from clearway.observe.report import svg
 
 if TYPE_CHECKING:
-    from benchmarks.forecast_scores import Scores
+    from clearway.forecast.scores import Scores
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "forecast"
 WIDTH, ROW, NAME_ROOM, GAP, TOP, BOTTOM = 980.0, 26.0, 90.0, 40.0, 44.0, 30.0

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.forecast_pasts import PASTS, Past, read
 from benchmarks.forecast_plot import draw
 from benchmarks.forecast_progress import progress
-from benchmarks.forecast_rivals import Rivals
-from benchmarks.forecast_scores import Scores, scores
 from clearway.forecast import RunTimes
+from clearway.forecast.rivals import Rivals
+from clearway.forecast.scores import Scores, scores
 from clearway.ports.forecaster import Run
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from clearway.api.roles import NEEDED, OPEN
 from tests.api.asking import Port
-from tests.api.live import live
+from tests.api.live import PATIENCE_S, live
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ LEFT_OUT = {
     "GET /": "a page for people, which the description leaves out; test_page asks it",
     "GET /static/{path:path}": "parts of that page",
 }
-SLOW = ("/report", "/load", "/cycles/", "/cycle", "/then", "/audit", "/history", "/journal/")
+SLOW = ("/report", "/load", "/forecasts", "/cycles/", "/cycle", "/then", "/audit", "/history", "/journal/")
 """A process of its own answers: the words are few, and so are the examples."""
 FEW = 3
 BODY_LIMIT = 64 * 1024
@@ -67,7 +67,7 @@ def described(port: tuple[Port, str]) -> BaseSchema:
     assert told.status == 200
     assert told.body["openapi"].startswith("3.1")
     schema = schemathesis.openapi.from_dict(told.body)
-    schema.config.update(base_url=where.url)
+    schema.config.update(base_url=where.url, request_timeout=PATIENCE_S)
     return schema
 
 

@@ -54,6 +54,8 @@ def test_accounts_cycles_and_reasons_come_from_the_controller(client: Client) ->
     assert client.audit()["first_difference"] is None
     arrivals, gpus = client.load_ahead(since="1h")["series"]
     assert (arrivals["name"], gpus["name"]) == ("arrivals", "gpus")
+    judged = client.forecasts("1h", "user", starts=True)
+    assert [(row["name"], row["runs"]) for row in judged["runs"]] == [("(all)", 1), ("ada", 1)]
     assert client.check_journal()["faults"] == []
 
 

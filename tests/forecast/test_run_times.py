@@ -187,3 +187,12 @@ def test_a_group_remembers_what_it_said_earlier() -> None:
     assert then.count == now.count == 20
     assert then.steady == pytest.approx(now.steady)
     assert then.fading == pytest.approx(now.fading)
+
+
+def test_what_is_learnt_for_the_first_time_is_no_drift() -> None:
+    times = RunTimes()
+    for number in range(60):
+        one = known(number)
+        said = times.forecast(one)
+        times.learn(Run(one, 600 * SECOND_US, number + 1, said=said))
+        assert not times.drifted, number

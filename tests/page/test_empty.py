@@ -27,6 +27,7 @@ SAID = {
     "now": "Nobody waits.",
     "waste": "Nothing was held in this time.",
     "policy": "No other policy has been tried here.",
+    "forecasts": "Nothing can be judged yet.",
 }
 
 

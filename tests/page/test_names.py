@@ -24,7 +24,7 @@ EVIL = (
 )
 LONG = "n" * 990 + "the end"
 NAMES = (EVIL, LONG, "../../x?y=1#z/%2F", "\u202egnp.exe \u0000\u001b[31m".replace("\u0000", ""), "名前 🚀")
-PAGES = ("now", "jobs", "timeline", "queues", "workflows", "waste", "policy", "policy/whatif/1")
+PAGES = ("now", "jobs", "timeline", "queues", "workflows", "waste", "policy", "policy/whatif/1", "forecasts")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ ARGS = (
 )  # fmt: skip
 PATIENCE_MS = 120_000
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 900)}
-PAGES = ("now", "timeline", "jobs", "queues", "workflows", "policy", "waste", "submit")
+PAGES = ("now", "timeline", "jobs", "queues", "workflows", "policy", "forecasts", "waste", "submit")
 
 
 class Visitor:

@@ -36,6 +36,7 @@ def test_the_public_surface_is_this() -> None:
         "calls", "cancel",
         "cancel_booking", "cancel_call", "cancel_flow", "cancel_search", "change_queue", "changes",
         "check_journal", "connect", "cycle", "cycle_of", "devices", "drain", "events", "flow", "flows",
+        "forecasts",
         "heard_by", "history", "hold", "job", "jobs", "link", "load_ahead", "logs", "make_token", "nodes", "outlook",
         "overview", "pause_schedule", "policy", "queues", "release", "reload", "remove_schedule",
         "remove_secret", "remove_whatif", "report", "requeue", "resume", "resume_flow", "resume_schedule", "retry_flow",

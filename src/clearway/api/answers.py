@@ -20,6 +20,7 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/policy": fleet.Policy,
     f"GET {API}/report": usage.Report,
     f"GET {API}/load": usage.Load,
+    f"GET {API}/forecasts": usage.Forecasts,
     f"GET {API}/cycles/{{cycle}}": why.Cycle,
     f"GET {API}/jobs/{{ref}}/cycle": why.Cycle,
     f"GET {API}/jobs/{{ref}}/then": why.Then,

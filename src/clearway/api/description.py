@@ -40,7 +40,9 @@ PROBLEMS = {
 _ALWAYS = (400, 401, 403, 421, 422, 429, 500, 503)
 _WITH_BODY = (408, 413, 415)
 _CHANGES = (409, 412, 502, 507)
-_BESIDE = tuple(f"GET /api/v1/{path}" for path in ("report", "load", "cycles", "audit", "history", "journal"))
+_BESIDE = tuple(
+    f"GET /api/v1/{path}" for path in ("report", "load", "forecasts", "cycles", "audit", "history", "journal")
+)
 """What a process of its own answers, from the journal."""
 
 

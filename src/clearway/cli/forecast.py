@@ -72,4 +72,81 @@ def _error(error: float | None) -> str:
     return shown.NOTHING if error is None else f"{error:.2f}"
 
 
+_SCORES = (
+    Column("RUNS OF"), Column("RUNS", right=True), Column("IN 80 %", right=True), Column("IN 95 %", right=True),
+    Column("WIDTH", right=True), Column("OFF BY", right=True), Column("ESTIMATE", right=True),
+    Column("LAST RUN", right=True), Column("MEDIAN", right=True), Column("LOSS", right=True),
+    Column("BEST RIVAL", right=True),
+)  # fmt: skip
+_BY = ("queue", "tenant", "user", "basis", "length")
+
+
+@command("report")
+@click.option("--since", default="30d", show_default=True, metavar="TIME", help="Forecasts made since, or so long ago.")
+@click.option("--by", type=click.Choice(_BY), default="queue", show_default=True, help="A row for each of these.")
+@click.option("--starts", is_flag=True, help="Also judge ETAs, at moments of the past: takes up to a minute.")
+def _report(shell: Shell, since: str, by: str, starts: bool) -> int:  # noqa: FBT001  click's way
+    """Tell how good forecasts of run times and starts were, beside what came.
+
+    IN 80 % and IN 95 %: the part of the runs inside intervals that are to hold so many. WIDTH: the factor between the
+    ends of the 80 % interval. OFF BY: the factor between the median said and the run time, in the middle; beside it
+    those of users' estimates, of the last run of the same user, and of the median of runs of the same user, queue and
+    size. LOSS: the quantile loss of the logarithm, and that of the best of these rivals. The controller is asked, and
+    its journal read where none runs.
+    """
+    found = asked(
+        shell, lambda client: client.forecasts(since, by, starts=starts), lambda: _judge(shell, since, by, starts)
+    )
+    if shell.as_json:
+        shell.document(found)
+        return 0
+    if not found["runs"][0]["runs"]:
+        shell.line(f"no run that was forecast since {shown.clock(found['from'])} has ended by itself")
+    else:
+        draw(_SCORES, map(_score_cells, found["runs"]))
+    if found["broken_off"]:
+        shell.line(f"{found['broken_off']} runs were broken off and are not judged")
+    if found["drifted"]:
+        shell.line("run times have drifted: the last fifty or so were held for less than half as likely as usual")
+    if found["starts"] is not None:
+        shell.line(_of_starts(found["starts"]))
+    return 0
+
+
+def _judge(shell: Shell, since: str, by: str, starts: bool) -> dict[str, Any]:  # noqa: FBT001
+    from clearway.api.past.forecasts import forecasts
+    from clearway.compose.past import past_of
+
+    with past_of(shell.home) as past:
+        return forecasts(past, since, by, starts=starts)
+
+
+def _score_cells(row: dict[str, Any]) -> list[str]:
+    def told(key: str, form: str) -> str:
+        return shown.NOTHING if row[key] is None else form.format(row[key])
+
+    factors = ("width", "error", "estimate_error", "last_error", "median_error")
+    return [
+        row["name"] or shown.NOTHING,
+        str(row["runs"]),
+        *(told(key, "{:.1f}") for key in ("within_80", "within_95")),
+        *(told(key, "{:.2f}×") for key in factors),
+        *(told(key, "{:.3f}") for key in ("pinball", "rival_pinball")),
+    ]
+
+
+def _of_starts(found: dict[str, Any]) -> str:
+    if not found["judged"]:
+        return "starts: nobody waited at the moments that were looked at, or nothing came of it yet"
+    text = (
+        f"starts: {found['within_80']:.1f} % of {found['judged']} inside the interval of 80 %, asked at"
+        f" {found['moments']} moments"
+    )
+    if found["error"] is None:
+        return text
+    place = "" if found["place_error"] is None else f" (place × mean run time: {shown.span(found['place_error'])})"
+    return f"{text}; off by {shown.span(found['error'])}{place} where {shown.span(found['wait'])} were waited"
+
+
 forecast_command.add_command(_load)
+forecast_command.add_command(_report)

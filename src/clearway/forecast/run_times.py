@@ -260,7 +260,7 @@ class RunTimes:
 
     def _note(self, chance: float) -> None:
         score = float(np.log(chance * BINS))
-        self._recent += (score - self._recent) * RECENTLY
+        self._recent += (score - self._recent) * max(RECENTLY, 1 / (self.runs + 1))
         self._long += (score - self._long) * max(LONG, 1 / (self.runs + 1))
 
 

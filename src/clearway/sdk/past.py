@@ -27,6 +27,10 @@ class Past:
         """Forecast arrivals and GPUs in use, of a queue or of all, by what has been since then."""
         return self._asked("load", {"queue": queue, "since": since})
 
+    def forecasts(self, since: str = "30d", by: str = "queue", *, starts: bool = False) -> Row:
+        """Judge forecasts made since then: run times beside what came, and with `starts` ETAs, too."""
+        return self._asked("forecasts", {"since": since, "by": by, "starts": starts})
+
     def cycle(self, number: int) -> Row:
         """Return one cycle whole, decided again."""
         return self._asked(f"cycles/{int(number)}", {})

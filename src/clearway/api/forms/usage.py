@@ -198,3 +198,56 @@ class Load(Form):
     queue: Annotated[str | None, says("of this queue; null: of all")]
     step: Annotated[int, says("seconds of a step")]
     series: Annotated[list[LoadSeries], says("arrivals, then gpus")]
+
+
+class Foreseen(Form):
+    """How good the forecasts of some runs were. Factors: 1.5 is half as long again, or two thirds; null: no runs."""
+
+    name: Annotated[str, says("whose runs, or which; (all): all of them")]
+    runs: Annotated[int, says("runs that are judged")]
+    within_80: Annotated[float | None, says("per cent of them inside the interval that is to hold 80")]
+    within_95: Annotated[float | None, says("per cent inside that which is to hold 95")]
+    error: Annotated[float | None, says("factor between the median of the forecast and the run time, median")]
+    width: Annotated[float | None, says("factor between the ends of the interval of 80, geometric mean: its sharpness")]
+    pinball: Annotated[float | None, says("quantile loss of the logarithm of the run time, mean over 13 levels")]
+    estimate_error: Annotated[float | None, says("factor of the users' estimates; null: nobody stated one")]
+    last_error: Annotated[float | None, says("factor of the last run of the same user")]
+    median_error: Annotated[float | None, says("factor of the median of runs of this user, queue and size")]
+    rival_pinball: Annotated[float | None, says("the loss of the best of these and of the quantiles of the like")]
+    below: Annotated[list[float] | None, says("per cent of the runs not longer than each level stated")]
+
+
+class ForeseenMonth(Form):
+    """The same of the runs that ended in a month."""
+
+    month: Annotated[str, says("year and month")]
+    runs: Annotated[int, says("runs that are judged")]
+    within_80: Annotated[float | None, says("per cent of them inside the interval of 80")]
+    within_95: Annotated[float | None, says("per cent inside the interval of 95")]
+    error: Annotated[float | None, says("factor between median and run time, median")]
+
+
+class StartsForeseen(Form):
+    """How good it was what would have been said of starts, at moments of the past, by what was known then."""
+
+    moments: Annotated[int, says("moments at which it was asked about those who waited")]
+    judged: Annotated[int, says("answers that are judged")]
+    within_80: Annotated[float | None, says("per cent of the starts inside the interval that is to hold 80")]
+    error: Annotated[float | None, says("seconds between the median said and the start, median")]
+    place_error: Annotated[float | None, says("the same of place in the queue times mean run time")]
+    wait: Annotated[float | None, says("seconds from asking to the start, median")]
+
+
+class Forecasts(Form):
+    """How good forecasts were."""
+
+    from_: Annotated[Moment, says("forecasts made from then on are judged")]
+    to: Annotated[Moment, says("runs that had ended by then")]
+    by: Annotated[str, says("queue, tenant, user, basis or length")]
+    runs: Annotated[list[Foreseen], says("all, then each of them, the one with most runs first")]
+    broken_off: Annotated[int, says("runs that are left out: they would have been longer")]
+    months: Annotated[list[ForeseenMonth], says("by month, in order")]
+    levels: Annotated[list[float], says("the levels of `below`, in per cent")]
+    drift: Annotated[int, says("how much worse than usual the last runs were foreseen, in thousandths of log chance")]
+    drifted: Annotated[bool, says("whether run times are no longer what they were")]
+    starts: Annotated[StartsForeseen | None, says("null: not asked for")]

@@ -148,8 +148,15 @@ def _load(past: PastOf, said: dict[str, Any]) -> dict[str, Any]:
     return load(past, said["queue"], said["since"])
 
 
+def _forecasts(past: PastOf, said: dict[str, Any]) -> dict[str, Any]:
+    from clearway.api.past.forecasts import forecasts  # noqa: PLC0415  it loads what learns, and others need none of it
+
+    return forecasts(past, said["since"], said["by"], starts=said["starts"])
+
+
 _DOCUMENTS: dict[str, Callable[[PastOf, dict[str, Any]], dict[str, Any]]] = {
     "load": _load,
+    "forecasts": _forecasts,
     "report": lambda past, said: report(past, said["since"], said["until"], said["by"]),
     "audit": lambda past, said: audit(past, _quiet, said["since"], said["until"], said["number"]),
     "cycle": lambda past, said: cycle(past, _quiet, said["number"], said["ref"]),

@@ -62,6 +62,18 @@ def load(
     return relayed(desk, relay, "load", queue=queue, since=since)
 
 
+@router.get("/forecasts")
+def forecasts(
+    desk: TheDesk,
+    relay: TheRelay,
+    since: Annotated[str, Query(description="Forecasts made since a moment in ISO 8601, or so long ago")] = "30d",
+    by: Literal["queue", "tenant", "user", "basis", "length"] = "queue",
+    starts: Annotated[bool, Query(description="Also judge ETAs; it may take a minute")] = False,  # noqa: FBT002
+) -> Response:
+    """Judge forecasts of run times beside what came, and ETAs: what part was inside the intervals, and how far off."""
+    return relayed(desk, relay, "forecasts", since=since, by=by, starts=starts)
+
+
 @router.get("/cycles/{cycle}")
 def cycle(desk: TheDesk, relay: TheRelay, cycle: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
     """Show one cycle whole, decided again: who was considered in which order, what started where, why others wait."""

@@ -11,6 +11,7 @@ const PAGES = {
   queues: () => import("./pages/queues.js"),
   workflows: (parts) => import(parts[0] === "search" ? "./pages/search.js" : parts[0] === "flow" ? "./pages/flow.js" : "./pages/workflows.js"),
   policy: (parts) => (parts[0] === "whatif" ? import("./pages/whatif.js") : import("./pages/policy.js")),
+  forecasts: () => import("./pages/forecasts.js"),
   waste: () => import("./pages/waste.js"),
   submit: () => import("./pages/submit.js"),
 };

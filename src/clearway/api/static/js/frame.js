@@ -12,6 +12,7 @@ const PAGES = [
   ["queues", "Queues"],
   ["workflows", "Workflows"],
   ["policy", "Policy"],
+  ["forecasts", "Forecasts"],
   ["waste", "Waste"],
 ];
 const THEMES = ["system", "light", "dark"];

@@ -8,6 +8,7 @@ const LINES = {
   queues: "M10 3v4M10 7H5v3M10 7h5v3M3 10h4v6H3zM13 10h4v6h-4z",
   workflows: "M3 8h4v4H3zM13 3h4v4h-4zM13 13h4v4h-4zM7 10h3M10 10V5h3M10 10v5h3",
   policy: "M4 6h7M15 6h1M13 4v4M4 14h1M9 14h7M7 12v4",
+  forecasts: "M3 16h14M4 13l4-5 3 3 5-7M13 4h3v3",
   waste: "M10 3a7 7 0 1 0 7 7M10 6v4l3 2",
   find: "M9 4a5 5 0 1 0 0 10 5 5 0 0 0 0-10M13 13l4 4",
   sun: "M10 6.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7M10 2v2M10 16v2M2 10h2M16 10h2M4.5 4.5l1.4 1.4M14.1 14.1l1.4 1.4M4.5 15.5l1.4-1.4M14.1 5.9l1.4-1.4",

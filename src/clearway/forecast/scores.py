@@ -25,12 +25,13 @@ _PLACE = {level: LEVELS.index(level) for level in LEVELS}
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over all jobs after warming up.
+    """Means over all runs that are judged.
 
     `pinball` is the mean over LEVELS of the quantile loss of the logarithm of the run time, `pinball_h` of the run time
     in hours; `log_error` the median of the distance between the logarithms of median and run time. `coverage` is by
     interval in per cent, `months` the lowest and the highest of any month; `width` is the mean ratio, as a logarithm,
-    of the ends of the 80 % interval: its sharpness.
+    of the ends of the 80 % interval: its sharpness. `below` is, for each of LEVELS, the part of the runs that did not
+    exceed what was stated at it, in per cent: the closer to the level, the better calibrated.
     """
 
     jobs: int
@@ -40,10 +41,11 @@ class Scores:
     coverage: dict[str, float]
     months: dict[str, tuple[float, float]]
     width: float
+    below: tuple[float, ...]
 
 
 def scores(said: Sequence[tuple[int, ...]], ran_us: Sequence[int], at_us: Sequence[int]) -> Scores:
-    """Judge forecasts, given as quantiles at LEVELS."""
+    """Judge forecasts of one run or more, given as quantiles at LEVELS."""
     quantiles, ran = np.maximum(np.array(said, np.float64), 1), np.array(ran_us, np.float64)
     log_said, log_ran = np.log(quantiles), np.log(ran)
     held, months = {}, {}
@@ -57,6 +59,7 @@ def scores(said: Sequence[tuple[int, ...]], ran_us: Sequence[int], at_us: Sequen
     return Scores(
         len(ran), _pinball(log_said, log_ran), _pinball(quantiles / HOUR_US, ran / HOUR_US),
         float(np.median(np.abs(log_said[:, _PLACE[500]] - log_ran))), held, months, float(width.mean()),
+        tuple(100 * float(part) for part in (ran[:, None] <= quantiles).mean(axis=0)),
     )  # fmt: skip
 
 
