@@ -31,6 +31,9 @@ _LATE = {
 }
 """Names for users' programs, and where they are."""
 
+_OF_FLOWS = ("END", "START", "Command", "Send", "StateGraph", "interrupt", "pause")
+"""Not here, because `flow` cannot be: it is the name of a room."""
+
 
 def __getattr__(name: str) -> object:
     """Import what a program uses when it is used: the runner imports this package too."""
@@ -38,4 +41,6 @@ def __getattr__(name: str) -> object:
         from importlib import import_module  # noqa: PLC0415
 
         return getattr(import_module(_LATE[name]), name)
+    if name in _OF_FLOWS:
+        raise ImportError(f"from clearway.sdk.flows import {name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

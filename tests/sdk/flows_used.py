@@ -8,8 +8,7 @@ from typing import Annotated, Any, TypedDict
 
 import clearway
 from clearway import task
-from clearway.sdk.flows import END, START, Send, StateGraph, flow, interrupt
-from clearway.sdk.flows.build import pause
+from clearway.sdk.flows import END, START, Command, Send, StateGraph, flow, interrupt, pause
 
 
 @task(max_retries=1, retry_backoff=0)
@@ -130,3 +129,32 @@ def loss(x: int, offset: int) -> float:
     for step in range(1, 4):
         clearway.report((x - 3) ** 2 + offset, step=step)
     return float((x - 3) ** 2 + offset)
+
+
+@task
+async def later(x: int) -> int:
+    return x + 1
+
+
+@flow
+def held() -> Any:
+    one: Any = later(1)
+    some: Any = [one, later(2), 3]
+    return total.submit(some, more=double.submit(one))
+
+
+def hand_on(state: State) -> Command:
+    goto: Any = ["note_end", Send("note_end", {"log": [], "left": 9, "sum": 0})] if state["left"] > 0 else ()
+    return Command(update={"log": ["hand on"], "left": state["left"] - 1}, goto=goto)
+
+
+def note_end(state: State) -> dict[str, Any]:
+    return {"log": [f"end {state['left']}"]}
+
+
+def handing() -> Any:
+    return StateGraph(State).add_node(hand_on).add_node(note_end).set_entry_point("hand_on").compile("handing")
+
+
+def wrong(_: State) -> Any:
+    return ["no map"]

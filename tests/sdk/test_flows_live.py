@@ -15,6 +15,7 @@ from tests.sdk import flows_used as used
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from clearway.sdk.client import Client
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("client")]
 PATIENCE_S = 120
@@ -96,3 +97,44 @@ def test_a_function_is_tuned() -> None:
     found = clearway.tune(used.loss, space, trials=4, parallel=2, sampler="grid", stop="median", max_retries=1)
     assert (found.point, found.value) == ({"x": 3, "offset": 5}, 5.0)
     assert [len(trial["reports"]) for trial in found.trials] == [3] * 4
+
+
+def test_calls_hold_results_and_may_be_async() -> None:
+    assert used.held() == {"sum": 2 + 3 + 3 + 4}
+
+
+def test_a_node_says_itself_what_comes_next() -> None:
+    start = {"log": [], "left": 1, "sum": 0}
+    assert list(used.handing().stream(start)) == [
+        {"hand_on": {"log": ["hand on"], "left": 0}}, {"note_end": {"log": ["end 0"]}},
+        {"note_end": {"log": ["end 9"]}},
+    ]  # fmt: skip
+    run = used.handing().submit(start)
+    assert run.result(PATIENCE_S) == run.values()
+    logs = [state["log"] for state in run.rounds("values")]
+    assert logs == [[], ["hand on"], ["hand on", "end 0", "end 9"]]
+
+
+def test_a_limit_for_one_run_and_a_node_that_gives_back_nonsense() -> None:
+    start = {"log": [], "left": 5, "sum": -100}
+    with pytest.raises(LoopLimitError, match="2 passes"):
+        used.agent().invoke(start, {"recursion_limit": 2})
+    graph = StateGraph(used.State).add_node(used.wrong).set_entry_point("wrong").compile("nonsense")
+    with pytest.raises(FlowError, match="a map with what changes of the state, None, or a Command"):
+        graph.invoke(start)
+
+
+def test_who_waits_for_a_person_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    run = used.asks.submit()
+    until(run.waiting, "it asks")
+    with pytest.raises(TimeoutError):
+        run.wait(0)
+    assert f"clearway flow resume id:{run.id} --value .." in capsys.readouterr().err
+    run.resume(1)
+    assert run.result(PATIENCE_S) == 2
+
+
+def test_a_flow_runs_on_a_schedule(client: Client) -> None:
+    row = used.sums.schedule("0 3 * * *", 3, "/nowhere", name="sums-nightly", timezone="Europe/Berlin")
+    assert (row["name"], row["timezone"]) == ("sums-nightly", "Europe/Berlin")
+    client.remove_schedule("sums-nightly")

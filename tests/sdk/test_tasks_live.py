@@ -67,6 +67,7 @@ def test_calls_and_maps_keep_their_order() -> None:
     handles = [used.add.delay(n) for n in range(300)]
     assert [handle.get(PATIENCE_S) for handle in handles] == list(range(1, 301))
     assert used.add.map(range(1200)).get(PATIENCE_S) == list(range(1, 1201))
+    assert used.add.map([1, 2], b=5).get(PATIENCE_S) == [6, 7]
     assert used.add.starmap([(1, 1), (2, 2)]).get(PATIENCE_S) == [2, 4]
 
 

@@ -27,6 +27,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from clearway.model.habits import SCENARIO, same
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -61,11 +63,20 @@ class UnknownWordError(InputError):
 
     @classmethod
     def of(cls, key: object, known: Iterable[str], place: str) -> UnknownWordError:
-        """Build the error for `key`, naming the nearest of the `known` words."""
-        plain = key[:SHOWN_VALUE_CHARS] if isinstance(key, str) else shown(key)
-        near = get_close_matches(plain, list(known), n=1, cutoff=0.5)
+        """Build the error for `key`, naming the known word that other systems call so, or else the nearest one."""
+        plain, at_hand = key[:SHOWN_VALUE_CHARS] if isinstance(key, str) else shown(key), list(known)
+        if plain in SCENARIO:
+            rule = "a word of scenarios (clearway simulate, clearway test); what runs on a controller has `run`"
+            return cls(plain, _Shown("this key"), rule, place)
+        ours = same(plain, at_hand)
+        near = [ours] if ours else get_close_matches(plain, at_hand, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         return cls(plain, _Shown("this key"), f"no such word{hint}", place)
+
+    @classmethod
+    def instead(cls, key: str, way: str, place: str) -> UnknownWordError:
+        """Build the error for a word of another system, with how it is done here."""
+        return cls(key, _Shown("this key"), f"no such word; {way}", place)
 
 
 class NotYetError(InputError):

@@ -18,7 +18,7 @@ from clearway.model.slices import slice_of
 from clearway.model.speedup import read_speedup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
 class Word(NamedTuple):
@@ -265,7 +265,7 @@ def _read(place: str, word: Word, key: str, value: object) -> Any:  # noqa: ANN4
         raise error.at(f"{place}: {error.place}" if error.place else place) from None
 
 
-def check_keys(place: str, raw: object, words: Mapping[str, Word], extra: frozenset[str] = frozenset()) -> None:
+def check_keys(place: str, raw: object, words: Collection[str], extra: frozenset[str] = frozenset()) -> None:
     """Raise UnknownWordError for the first key that nobody knows, whatever the values are."""
     if not isinstance(raw, dict):
         raise InputError(place, raw, "a map of words")

@@ -20,8 +20,19 @@ Graphs with loops and state are in `clearway.sdk.flows.state_graph`.
 
 from __future__ import annotations
 
-from clearway.sdk.flows.build import Condition, Flow, Ref, flow
+from clearway.sdk.flows.build import Condition, Flow, Ref, flow, pause
+from clearway.sdk.flows.habits import WAYS
 from clearway.sdk.flows.run import FlowRun
-from clearway.sdk.flows.state_graph import END, START, Send, StateGraph, interrupt
+from clearway.sdk.flows.state_graph import END, START, Command, Send, StateGraph, interrupt
 
-__all__ = ["END", "START", "Condition", "Flow", "FlowRun", "Ref", "Send", "StateGraph", "flow", "interrupt"]
+__all__ = [
+    "END", "START", "Command", "Condition", "Flow", "FlowRun", "Ref", "Send", "StateGraph", "flow", "interrupt",
+    "pause",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Say how it is done here where somebody imports what another library has."""
+    if name in WAYS:
+        raise ImportError(f"clearway has no {name}: {WAYS[name]}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

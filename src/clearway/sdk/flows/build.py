@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from typing import TYPE_CHECKING, Any, overload
 
 from clearway.model.errors import InputError
-from clearway.sdk.flows.at_work import LITERALS
+from clearway.model.words import JOB_WORDS, check_keys
+from clearway.sdk.flows.at_work import HELD, LITERALS
+from clearway.sdk.flows.habits import missing
 from clearway.sdk.flows.packed import job_words
 from clearway.sdk.tasks.building import BUILDING
 
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 STEP_WORDS = ("after", "rule", "when", "until", "max_loops", "choose", "undo")
 """Options of a task that say something of its step, beside the words of a job."""
+FLOW_WORDS = ("time_limit", "on_error")
+"""Options of a flow."""
+LATER = "known only when the workflow runs"
 
 
 class Condition:
@@ -38,7 +44,7 @@ class Condition:
         return Condition(f"not ({self.text})", self.steps)
 
     def __bool__(self) -> bool:
-        raise TypeError("a condition is known only when the workflow runs: give it to `.options(when=..)`")
+        raise TypeError(f"a condition is {LATER}: instead of `if` give it to `.options(when=..)`, with & | ~")
 
 
 class Ref:
@@ -55,6 +61,24 @@ class Ref:
 
     def __getitem__(self, key: str | int) -> Ref:
         return Ref(f"{self.path}.{key}", self.step)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  never returns
+        if name.startswith("_"):
+            raise AttributeError(name)
+        way = "pass it on as it is" if name in ("result", "wait", "get") else f"a part of it is ref[{name!r}]"
+        raise AttributeError(f"{self.path}.{name}: the result is {LATER}: {way}", name=name, obj=self)
+
+    def __format__(self, spec: str) -> str:
+        raise TypeError(f"{self.path} is {LATER}: make the text in a task")
+
+    def __reduce__(self) -> Any:  # noqa: ANN401  never returns
+        raise TypeError(f"{self.path} is {LATER}: only an argument of a call of a task may be one, or hold one")
+
+    def _computed(self, *_: object) -> Any:  # noqa: ANN401  never returns
+        raise TypeError(f"{self.path} is {LATER}: compute with it in a task")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _computed
+    __neg__ = __len__ = __int__ = __float__ = __contains__ = _computed
 
     def _compared(self, sign: str, other: object) -> Condition:
         import json
@@ -82,10 +106,10 @@ class Ref:
         return self._compared(">=", other)
 
     def __bool__(self) -> bool:
-        raise TypeError(f"{self.path} is known only when the workflow runs: give a condition to `.options(when=..)`")
+        raise TypeError(f"{self.path} is {LATER}: give a condition to `.options(when=..)`")
 
     def __iter__(self) -> Any:  # noqa: ANN401  never returns
-        raise TypeError(f"{self.path} is known only when the workflow runs: go through it with `task.map(..)`")
+        raise TypeError(f"{self.path} is {LATER}: go through it with `task.map(..)`, or take its parts, ref[0]")
 
 
 class Builder:
@@ -98,17 +122,41 @@ class Builder:
         self._names: set[str] = set()
 
     def call(self, task: Task[Any, Any], args: tuple[object, ...], kwargs: dict[str, object]) -> Ref:
-        """Take down a call of a task."""
-        named = {**{str(i): value for i, value in enumerate(args)}, **kwargs}
-        refs = {name: value for name, value in named.items() if isinstance(value, Ref)}
-        literals = {name: value for name, value in named.items() if not isinstance(value, Ref)}
-        words: dict[str, Any] = {name: {"from": ref.path} for name, ref in refs.items()}
+        """Take down a call of a task. TypeError: it cannot be called so. InputError: an argument is no JSON."""
+        inspect.signature(task.function).bind(*args, **kwargs)
+        words: dict[str, Any] = {}
+        literals: dict[str, Any] = {}
+        refs: list[Ref] = []
+        for name, value in {**{str(i): one for i, one in enumerate(args)}, **kwargs}.items():
+            if isinstance(value, Ref):
+                words[name] = {"from": value.path}
+                refs.append(value)
+            else:
+                literals[name] = self._literal(f"argument {name} of {task.function.__name__}", value, refs)
+        words |= {f"{HELD}{ref.path}": {"from": ref.path} for ref in refs}
         words[LITERALS] = [literals]
-        return self._add(task, {"args": words}, "call", task.function, list(refs.values()))
+        return self._add(task, {"args": words}, "call", task.function, refs)
+
+    def _literal(self, place: str, value: object, refs: list[Ref]) -> Any:  # noqa: ANN401  JSON
+        """Return a value as JSON, where each Ref inside it is a mark, and add these to `refs`."""
+        if isinstance(value, Ref):
+            refs.append(value)
+            return {HELD: value.path}
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+            return {key: self._literal(place, one, refs) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._literal(place, one, refs) for one in value]
+        if value is None or isinstance(value, str | int | float):
+            return value
+        raise InputError(place, value, "texts, numbers, lists and maps; anything else a task makes or reads itself")
 
     def map(self, task: Task[Any, Any], items: Ref | Iterable[object], more: dict[str, object]) -> Ref:
         """Take down a call for each item of a list, which may be known only when the workflow runs."""
-        each = items.path if isinstance(items, Ref) else list(items)
+        for name, value in more.items():
+            if isinstance(value, Ref):
+                rule = f"a value that is there now; {value.path} is {LATER}: put it into the items, by a task"
+                raise InputError(name, f"the result of {value.step}", rule, f"{task.function.__name__}.map")
+        each = items.path if isinstance(items, Ref) else self._literal("items", list(items), [])
         return self._add(task, {"each": each}, "item", (task.function, more), [items] if isinstance(items, Ref) else [])
 
     def pause(self, question: str, after: tuple[Ref, ...]) -> Ref:
@@ -135,6 +183,7 @@ class Builder:
 
     def _add(self, task: Task[Any, Any], how: dict[str, Any], kind: str, thing: object, refs: list[Ref]) -> Ref:
         name = self._named(str(task.words.get("name", task.function.__name__)))
+        check_keys(f"step {name}", task.words, {*JOB_WORDS, *STEP_WORDS})
         of_step = {word: task.words[word] for word in STEP_WORDS if word in task.words}
         words = {word: value for word, value in task.words.items() if word not in (*STEP_WORDS, "name")}
         step: dict[str, Any] = {"name": name, **how, **job_words(kind, thing, words)}
@@ -172,8 +221,19 @@ class Flow:
 
     def __init__(self, function: Callable[..., Any], name: str, more: dict[str, object]) -> None:
         """Hold the function that builds it, and words of a workflow."""
+        if inspect.iscoroutinefunction(function) or not inspect.isroutine(function):
+            raise InputError(
+                "flow", name, "a plain function, no task: it only says what follows what (its tasks may be async)"
+            )
+        check_keys(f"flow {name}", more, FLOW_WORDS)
         self.function, self.name, self.more = function, name, more
         functools.update_wrapper(self, function)
+
+    if not TYPE_CHECKING:  # who checks types knows better what is there
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401  never returns
+            """Say how it is done here where another library has it."""
+            raise missing(self, name)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever it gives back
         """Run it, wait, and return what it gives back. FlowError: it did not succeed."""
@@ -190,6 +250,16 @@ class Flow:
         words, given = self.words(*args, **kwargs)
         client = connect()
         return FlowRun(client, client.run_flow(words)["id"], given)
+
+    def schedule(self, cron: str, *args: object, name: str = "", **words: object) -> dict[str, Any]:
+        """Have it run again and again with these arguments, and return the schedule with its next tick.
+
+        `words` are of a schedule: `timezone`, `overlap`, `catchup`, .. A schedule of this name is changed.
+        """
+        from clearway.sdk import connect
+
+        workflow, _ = self.words(*args)
+        return connect().set_schedule({"name": name or self.name, "cron": cron, "workflow": workflow, **words})
 
     def words(self, *args: object, **kwargs: object) -> tuple[dict[str, Any], Any]:
         """Return the words of the workflow for these arguments, and what its function returned, with Refs in it."""
@@ -208,8 +278,6 @@ class Flow:
 
     def bound(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         """Return arguments by the names of the function's parameters."""
-        import inspect
-
         bound = inspect.signature(self.function).bind(*args, **kwargs)
         bound.apply_defaults()
         return dict(bound.arguments)

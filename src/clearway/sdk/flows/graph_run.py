@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
-from clearway.model.errors import ConflictError, NotFoundError
-from clearway.sdk.flows.run import FlowRun
+from clearway.model.errors import ConflictError
+from clearway.sdk.flows.plain import from_plain
+from clearway.sdk.flows.run import LOOK_S, OVER, FlowRun
 
-LOOP, ASK = "loop", "ask"
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOOP, ASK, PLAN, NODE = "loop", "ask", "plan", "node_"
 
 
 class GraphRun(FlowRun):
@@ -26,12 +31,59 @@ class GraphRun(FlowRun):
             raise ConflictError(f"workflow {self.id} asks nobody anything")
         self._client.resume_flow(f"id:{inner['id']}", value, step or ASK)
 
+    def values(self) -> dict[str, Any]:
+        """Return its state as it stands: after the rounds that are over."""
+        rows = (self._client.flow(f"id:{one['id']}") for one in reversed(self._passes()))
+        return next((state for state in map(_state, rows) if state is not None), {})
+
+    def rounds(self, mode: str = "updates") -> Iterator[Any]:
+        """Yield, as rounds end, what their nodes gave back (`updates`: {node: change}), or the state (`values`).
+
+        FlowError: it did not succeed.
+        """
+        told, looks = 0, iter(LOOK_S)
+        while True:
+            row = self.row
+            passes = [one for one in self._passes() if one["state"] == "succeeded"]
+            for one in passes[told:]:
+                yield from _told(self._client.flow(f"id:{one['id']}"), mode)
+            told = len(passes)
+            if row["state"] in OVER:
+                self.result()
+                return
+            self._tell_asks(row)
+            time.sleep(next(looks, LOOK_S[-1]))
+
+    def _passes(self) -> list[dict[str, Any]]:
+        """Return its rounds so far, in order."""
+        return [row for row in reversed(self._client.flows()) if row["part_of"] == self.id]
+
     def _round(self) -> dict[str, Any] | None:
         """Return the pass that runs now."""
-        row = self.row
-        passes = next(one["jobs"] for one in row["steps"] if one["name"] == LOOP)
-        name = f"{row['name']}.{LOOP}" + (f"@{passes}" if passes > 1 else "")
-        try:
-            return self._client.flow(name)
-        except NotFoundError:
-            return None
+        found: dict[str, Any] | None = next(one["inner"] for one in self.row["steps"] if one["name"] == LOOP)
+        return found
+
+
+def _state(row: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the state that a round began with."""
+    plan = _plan(row)
+    found: dict[str, Any] | None = None if plan is None else from_plain(plan["state"])
+    return found
+
+
+def _told(row: dict[str, Any], mode: str) -> Iterator[Any]:
+    plan = _plan(row)
+    if mode == "values":
+        if plan is not None and not plan["asked"]:  # else it is as before
+            yield from_plain(plan["state"])
+        return
+    for step in row["steps"]:
+        if step["name"].startswith(NODE):
+            for one in step["result"] or []:
+                if one is not None and "update" in one:
+                    yield {step["name"].removeprefix(NODE): from_plain(one["update"])}
+
+
+def _plan(row: dict[str, Any]) -> dict[str, Any] | None:
+    found: dict[str, Any] | None = next(step["result"] for step in row["steps"] if step["name"] == PLAN)
+    return found

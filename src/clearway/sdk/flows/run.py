@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ class FlowRun:
     def __init__(self, client: Client, number: int, given: Any) -> None:  # noqa: ANN401  a result with Refs in it
         """Hold workflow `number` of the controller behind `client`."""
         self._client, self.id, self._given = client, number, given
+        self._told_asks: set[str] = set()
 
     def __repr__(self) -> str:
         return f"<FlowRun {self.id}>"
@@ -62,19 +64,28 @@ class FlowRun:
         end = None if timeout_s is None else time.monotonic() + timeout_s
         looks = iter(LOOK_S)
         while (row := self.row)["state"] not in OVER:
+            self._tell_asks(row)
             if end is not None and time.monotonic() >= end:
                 raise TimeoutError(f"workflow {row['name']!r} is {row['state']} after {timeout_s:g} s")
             time.sleep(next(looks, LOOK_S[-1]))
         return row
 
+    def _tell_asks(self, row: dict[str, Any]) -> None:
+        """Say on stderr, once for each, that a person is asked: whoever waits would wait for ever."""
+        new = [step for step in row["asks"] if step not in self._told_asks]
+        self._told_asks.update(new)
+        if new and sys.stderr is not None:
+            answer = f"clearway flow resume id:{self.id} --value .., or run.resume(value) of its run"
+            sys.stderr.write(f"clearway: workflow {row['name']} waits for a person ({', '.join(new)}): {answer}\n")
+
     def result(self, timeout_s: float | None = None) -> Any:  # noqa: ANN401  whatever it gives back
         """Return what it gives back, once it is over. FlowError: it did not succeed, and why."""
         row = self.wait(timeout_s)
         if row["state"] != "succeeded":
-            raise failure(f"workflow {row['name']}", row, self._told(row))
+            raise failure(f"workflow {row['name']}", row, self._why(row))
         return _filled(self._given, {step["name"]: step["result"] for step in row["steps"]})
 
-    def _told(self, row: dict[str, Any]) -> str:
+    def _why(self, row: dict[str, Any]) -> str:
         """Return what the job tells for which it failed, with the last line that this wrote to stderr."""
         job = culprit(row)
         if job is None:

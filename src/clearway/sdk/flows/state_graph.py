@@ -18,12 +18,14 @@ import typing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.model.errors import InputError
+from clearway.sdk.flows.drawn import drawn
+from clearway.sdk.flows.habits import WAYS, missing, refused
 from clearway.sdk.flows.packed import job_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from clearway.sdk.flows.run import FlowRun
+    from clearway.sdk.flows.graph_run import GraphRun
 
 START, END = "__start__", "__end__"
 LOOP, PLAN, ASK, NODE = "loop", "plan", "ask", "node_"
@@ -58,39 +60,104 @@ def interrupt(question: object) -> Any:  # noqa: ANN401  whatever the person ans
     raise _Asked(question)
 
 
+class Command(NamedTuple):
+    """What a node may return instead of a change of the state: a change, and which nodes are visited next as well."""
+
+    update: dict[str, Any] | None = None
+    goto: str | Send | Sequence[str | Send] = ()
+
+
 class StateGraph:
     """Nodes and edges, put together step by step."""
 
-    def __init__(self, schema: type) -> None:
-        """Read the keys of the state and their reducers from a class with annotations."""
+    def __init__(self, schema: type, **others: object) -> None:
+        """Read the keys of the state and their reducers from a TypedDict. InputError: it is none."""
+        for word in others:
+            raise refused(word, "StateGraph")
+        if not typing.is_typeddict(schema):
+            raise InputError("schema", schema, "a TypedDict: nodes get the state as a map")
         hints = typing.get_type_hints(schema, include_extras=True)
         self.reducers = {key: _reducer(hint) for key, hint in hints.items()}
         self.nodes: dict[str, tuple[Callable[[Any], Any], dict[str, object]]] = {}
         self.edges: dict[str, list[str]] = {}
         self.branches: dict[str, list[tuple[Callable[[Any], Any], dict[Any, str] | None]]] = {}
 
-    def add_node(self, name: str, function: Callable[[Any], Any], **words: object) -> StateGraph:
-        """Add a node; `words` are of its job: `gpus`, `max_retries`, `time_limit`, .."""
+    if not TYPE_CHECKING:  # who checks types knows better what is there
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401  never returns
+            """Say how it is done here where another library has it."""
+            raise missing(self, name)
+
+    def add_node(
+        self, node: str | Callable[[Any], Any], action: Callable[[Any], Any] | None = None, **words: object
+    ) -> StateGraph:
+        """Add a node: a name and a function, or a function that has a name.
+
+        `words` are of its job: `gpus`, `max_retries`, `time_limit`, .. InputError: a word that jobs do not have, a name
+        that is taken, or a function that takes more than the state.
+        """
+        function = action if isinstance(node, str) else node
+        name = node if isinstance(node, str) else str(getattr(node, "__name__", "?"))
         if not name.isidentifier() or name in self.nodes:
-            raise InputError("node", name, "a name of letters, digits and _ that no other node has")
-        self.nodes[name] = (getattr(function, "function", function), words)
+            rule = "a name of letters, digits and _ that no other node has"
+            raise InputError("node", name, f"{rule}; say it before the function: add_node('think', function)")
+        if function is None:
+            raise InputError("node", name, "a function after its name")
+        plain = getattr(function, "function", function)
+        _check_takes_the_state(name, plain)
+        _check_words(name, words)
+        self.nodes[name] = (plain, words)
         return self
 
     def add_edge(self, start: str, end: str) -> StateGraph:
         """Have `end` follow `start`."""
+        both: tuple[Any, ...] = (start, end)
+        for one in both:
+            if not isinstance(one, str):
+                rule = "one node: add an edge from each; those of one round are waited for together"
+                raise InputError("edge", one, rule)
         self.edges.setdefault(start, []).append(end)
         return self
 
-    def add_conditional_edges(
-        self, start: str, route: Callable[[Any], Any], names: dict[Any, str] | list[str] | None = None
-    ) -> StateGraph:
-        """Have `route` say from the state what follows `start`; `names` maps what it returns to nodes or lists them."""
-        known = names if isinstance(names, dict) or names is None else {name: name for name in names}
-        self.branches.setdefault(start, []).append((route, known))
+    def add_sequence(self, nodes: Sequence[Callable[[Any], Any] | tuple[str, Callable[[Any], Any]]]) -> StateGraph:
+        """Add nodes, each behind the one before."""
+        before = None
+        for node in nodes:
+            self.add_node(*(node if isinstance(node, tuple) else (node,)))
+            name = next(reversed(self.nodes))
+            if before is not None:
+                self.add_edge(before, name)
+            before = name
         return self
 
-    def compile(self, name: str = "graph", max_loops: int = MAX_LOOPS) -> Compiled:
+    def set_entry_point(self, node: str) -> StateGraph:
+        """Have a node be the first: an edge from START."""
+        return self.add_edge(START, node)
+
+    def set_finish_point(self, node: str) -> StateGraph:
+        """Have nothing follow a node: an edge to END."""
+        return self.add_edge(node, END)
+
+    def set_conditional_entry_point(
+        self, path: Callable[[Any], Any], path_map: dict[Any, str] | list[str] | None = None
+    ) -> StateGraph:
+        """Have a function say from the state what comes first."""
+        return self.add_conditional_edges(START, path, path_map)
+
+    def add_conditional_edges(
+        self, source: str, path: Callable[[Any], Any], path_map: dict[Any, str] | list[str] | None = None
+    ) -> StateGraph:
+        """Have `path` say from the state what follows; `path_map` maps what it says to nodes, or lists these."""
+        known = path_map if isinstance(path_map, dict) or path_map is None else {name: name for name in path_map}
+        self.branches.setdefault(source, []).append((path, known))
+        return self
+
+    def compile(self, name: str = "graph", max_loops: int = MAX_LOOPS, **others: object) -> Compiled:
         """Return the graph ready to run. InputError: an edge leads nowhere, or nothing follows START."""
+        if not isinstance(name, str):
+            raise refused("checkpointer", "compile")
+        for word in others:
+            raise refused(word, "compile")
         known = {START, END, *self.nodes}
         for start, ends in self.edges.items():
             for one in (start, *ends):
@@ -125,7 +192,8 @@ class StateGraph:
         held = sorted(held, key=_place)
         for one in held:
             state = self.reduced(state, one["update"])
-        return self._next(state, list(dict.fromkeys(one["node"] for one in held)))
+        goto = [end for one in held for end in one.get("goto", ())]
+        return self._next(state, list(dict.fromkeys(one["node"] for one in held)), goto)
 
     def _asks(self, state: dict[str, Any], asked: list[Any], answered: list[Any], held: list[Any]) -> dict[str, Any]:
         """Return a round in which nothing runs and a person is asked the first of several questions."""
@@ -142,7 +210,8 @@ class StateGraph:
             found[key] = value if reducer is None or key not in found else reducer(found[key], value)
         return found
 
-    def _next(self, state: dict[str, Any], reached: list[str]) -> dict[str, Any]:
+    def _next(self, state: dict[str, Any], reached: list[str], goto: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+        """Return the round that edges from the nodes that were `reached` lead to, and what these said themselves."""
         found: dict[str, dict[str, Any]] = {}
         for node in reached:
             for end in self.edges.get(node, []):
@@ -152,12 +221,14 @@ class StateGraph:
                     if isinstance(one, Send):
                         found[f"{node}>{number}>{i}"] = {"node": one.node, "arg": one.arg, "answers": []}
                     else:
-                        end = one if names is None else names[one]
+                        end = one if names is None else _mapped(node, one, names)
                         found.setdefault(f"={end}", {"node": end, "answers": []})
+        for i, said in enumerate(goto):
+            found.setdefault(f"goto>{i}" if "arg" in said else f"={said['node']}", {**said, "answers": []})
         tasks = [task for task in found.values() if task["node"] != END]
         for task in tasks:
             if task["node"] not in self.nodes:
-                raise InputError("node", task["node"], "a node of the graph: " + ", ".join(self.nodes))
+                raise InputError("node", task["node"], "END, or a node of the graph: " + ", ".join(self.nodes))
         order = {node: number for number, node in enumerate(self.nodes)}
         tasks.sort(key=lambda task: order[task["node"]])
         return self._round(state, [{**task, "place": place} for place, task in enumerate(tasks)], [])
@@ -174,10 +245,16 @@ class StateGraph:
         """Visit a node, in its own job."""
         _answers[:] = task["answers"]
         try:
-            update = self.nodes[name][0](task.get("arg", task["state"]))
+            update: Any = self.nodes[name][0](task.get("arg", task["state"]))
         except _Asked as asked:
             return {"asks": asked.question}
-        return {"update": update}
+        given = update if isinstance(update, Command) else Command(update)
+        change: Any = given.update
+        if not isinstance(change, dict | None):
+            rule = "a map with what changes of the state, None, or a Command"
+            raise InputError("return", change, rule, f"node {name}")
+        goto = [{"node": one.node, "arg": one.arg} if isinstance(one, Send) else {"node": one} for one in _ends(given)]
+        return {"update": given.update, **({"goto": goto} if goto else {})}
 
 
 class Compiled:
@@ -189,6 +266,8 @@ class Compiled:
 
     def words(self, state: dict[str, Any]) -> dict[str, Any]:
         """Return the words of the workflow that runs it from a state. InputError: the state has a key too many."""
+        if not isinstance(state, dict):
+            raise InputError("state", state, f"a map with keys of the state; to answer a question: {WAYS['thread_id']}")
         self.graph.reduced({}, state)
         nodes = [
             {
@@ -216,19 +295,49 @@ class Compiled:
         }  # fmt: skip
         return {"name": self.name, "steps": [loop]}
 
-    def submit(self, state: dict[str, Any]) -> FlowRun:
+    def submit(self, state: dict[str, Any]) -> GraphRun:
         """Run it from a state, and return at once."""
         from clearway.sdk import connect
         from clearway.sdk.flows.build import Ref
         from clearway.sdk.flows.graph_run import GraphRun
 
+        words = self.words(state)  # first: what is wrong starts no controller
         client = connect()
-        return GraphRun(client, client.run_flow(self.words(state))["id"], Ref(f"{LOOP}.state"))
+        return GraphRun(client, client.run_flow(words)["id"], Ref(f"{LOOP}.state"))
 
-    def invoke(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Run it, wait, and return the state at its end. LoopLimitError: `max_loops` rounds, and it was not done."""
-        found: dict[str, Any] = self.submit(state).result()
+    if not TYPE_CHECKING:  # who checks types knows better what is there
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401  never returns
+            """Say how it is done here where another library has it."""
+            raise missing(self, name)
+
+    def invoke(self, state: dict[str, Any], config: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Run it, wait, and return the state at its end. LoopLimitError: `max_loops` rounds, and it was not done.
+
+        Of `config` there is `recursion_limit`: other `max_loops` for this run. Where a node asks a person it says so on
+        stderr, and goes on when somebody has answered.
+        """
+        found: dict[str, Any] = self._with(config).submit(state).result()
         return found
+
+    def stream(
+        self, state: dict[str, Any], config: Mapping[str, Any] | None = None, stream_mode: str = "updates"
+    ) -> Iterator[Any]:
+        """Run it, and yield round by round: with `updates` what each node gave back, with `values` the whole state."""
+        if stream_mode not in ("updates", "values"):
+            raise InputError("stream_mode", stream_mode, "updates or values")
+        return self._with(config).submit(state).rounds(stream_mode)
+
+    def _with(self, config: Mapping[str, Any] | None) -> Compiled:
+        words = dict(config or {})
+        limit = words.pop("recursion_limit", self.max_loops)
+        for word in words:
+            raise refused(word, "config")
+        return Compiled(self.graph, self.name, limit)
+
+    def mermaid(self) -> str:
+        """Return nodes and edges as a Mermaid flowchart: dotted edges are chosen when it runs."""
+        return "\n".join(drawn(self.graph.nodes, self.graph.edges, self.graph.branches))
 
 
 def _reducer(hint: object) -> Callable[[Any, Any], Any] | None:
@@ -239,6 +348,39 @@ def _reducer(hint: object) -> Callable[[Any, Any], Any] | None:
 def _place(task: dict[str, Any]) -> int:
     place: int = task["place"]
     return place
+
+
+def _mapped(node: str, said: Any, names: dict[Any, str]) -> str:  # noqa: ANN401  whatever a function returned
+    if said not in names:
+        raise InputError("path", said, "one of path_map: " + ", ".join(map(str, names)), f"edges from {node}")
+    return names[said]
+
+
+def _ends(command: Command) -> list[str | Send]:
+    goto = command.goto
+    return [goto] if isinstance(goto, str | Send) else list(goto)
+
+
+def _check_words(name: str, words: dict[str, object]) -> None:
+    from clearway.model.words import JOB_WORDS, check_keys  # not in the jobs of nodes
+
+    for word in words:
+        if word in WAYS:
+            raise refused(word, f"node {name}")
+    check_keys(f"node {name}", words, JOB_WORDS)
+
+
+def _check_takes_the_state(name: str, function: Callable[..., Any]) -> None:
+    """Raise InputError where a node could not be called with the state alone."""
+    import inspect
+
+    try:
+        inspect.signature(function).bind({})
+    except TypeError:
+        rule = "a function of the state alone; LangGraph's config, runtime and store are not there"
+        raise InputError("node", name, rule) from None
+    except ValueError:  # it has no signature that can be read
+        return
 
 
 def _listed(found: object) -> list[Any]:

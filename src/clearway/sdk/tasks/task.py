@@ -21,6 +21,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from clearway.model.errors import InputError
+from clearway.sdk.flows.habits import missing
 from clearway.sdk.tasks.actor import ActorClass
 from clearway.sdk.tasks.building import BUILDING
 from clearway.sdk.tasks.canvas import Signature, Spread, chunks, starmap
@@ -87,16 +88,34 @@ class Task(Generic[P, R]):
 
     delay = remote
 
-    def map(self, items: Iterable[object], **more: object) -> Any:  # noqa: ANN401  a Handle, or inside a flow a Ref
+    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401  a Handle, or inside a flow a Ref
+        """Make a call as it is made here: in the body of a `@flow` a step, anywhere else `remote`."""
+        return self(*args, **kwargs) if BUILDING.get() is not None else self.remote(*args, **kwargs)
+
+    if not TYPE_CHECKING:  # who checks types knows better what is there
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401  never returns
+            """Say how it is done here where another library has it."""
+            raise missing(self, name)
+
+    def map(self, items: Iterable[object], *others: object, **more: object) -> Any:  # noqa: ANN401  a Handle or a Ref
         """Make a call for each item. The result is the list of results, in order.
 
-        In the body of a `@flow` it is a step for each item, also of a list that is known only when that runs; `more`
-        are then further arguments, the same for all.
+        `more` are further arguments, the same for all. In the body of a `@flow` it is a step for each item, also of a
+        list that is known only when that runs. InputError: `others`, lists to be gone through beside this one.
         """
+        if others:
+            raise InputError("map", others[0], "one list; of several make one of their items together", self.name)
         builder = BUILDING.get()
         if builder is not None:
             return builder.map(self, items, more)
-        return Spread(self, items, "each").remote()
+        one = self._with(more) if more else self
+        return Spread(one, items, "each").remote()
+
+    def _with(self, more: dict[str, object]) -> Task[Any, Any]:
+        function: Callable[..., R] = self.function
+        bound = functools.update_wrapper(functools.partial(function, **more), function)
+        return Task[Any, Any](bound, self.words)
 
     def starmap(self, items: Iterable[Sequence[object]]) -> Handle:
         """Make a call for each item, which is a list of arguments."""
