@@ -26,7 +26,7 @@ def test_whole_lines_are_read_once(tmp_path: Path) -> None:
     assert [(one.step, one.metrics) for one in metrics.look()] == [(1, "1.5"), (7, '{"loss":2}')]
     assert metrics.look() == [], "not before its time"
     with path.open("ab") as file:
-        file.write(b'ep": 8, "loss": 1}\nnonsense\n{"step": 0}\n{"step": true}\n\xff\n3\n')
+        file.write(b'ep": 8, "loss": 1}\nnonsense\n{"step": 0}\n{"step": true}\n\xff\n3\n' + b"[" * 5000 + b"\n")
     assert [(one.step, one.metrics) for one in metrics.last(TASK)] == [(8, '{"loss":1}'), (8, "3")]
     assert metrics.wait_s() is None
     again = Metrics(tmp_path)

@@ -162,6 +162,10 @@ SENTENCES: list[tuple[Reason, str]] = [
         "runs once for each item of the result of gen, which is no list",
     ),
     (because(Code.NOT_A_FOLLOWER, name="deploy"), "chose deploy, which is no step that comes directly after it"),
+    (
+        because(Code.TOO_LONG, what="its result", most=1_000_000, deep=100),
+        "its result is longer than 1,000,000 characters, or nested more than 100 times: put large data into a file",
+    ),
     (because(Code.SKIPPED_ITSELF, exit_code=99), "had nothing to do (it exited with code 99)"),
     (
         because(Code.PREVIOUS_RUN, run="S@1", success=1),

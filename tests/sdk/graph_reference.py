@@ -97,7 +97,10 @@ class Drawing(NamedTuple):
 
 
 class Came(NamedTuple):
-    """What a graph came to; `visits` are those that gave back a change, with how often each node began anew."""
+    """What a graph came to; what it asks takes passes, but no rounds.
+
+    `visits` are those that gave back a change, with how often each node began anew.
+    """
 
     state: dict[str, Any] | None
     passes: int
@@ -107,17 +110,17 @@ class Came(NamedTuple):
 
 def come_to(drawing: Drawing) -> Came:
     """Go round by round: all nodes of a round see the same state, their changes are taken in in order of the nodes."""
-    state, reached, passes, visits, questions = dict(BEGIN), [START], 0, 0, 0
+    state, reached, rounds, passes, visits, questions = dict(BEGIN), [START], 0, 0, 0, 0
     while True:
         tasks = [(node, given) for node in drawing.nodes for name, given in following(drawing, reached, state)
                  if name == node.name]  # fmt: skip
-        passes += 1
-        asking = [sum(node.asks > n for node, _ in tasks) for n in range(3)]
-        passes += sum(asked + 1 for asked in asking if asked)
-        if passes > drawing.limit:
-            return Came(None, drawing.limit, visits, questions)
+        rounds, passes = rounds + 1, passes + 1
         if not tasks:
             return Came(state, passes, visits, questions)
+        if rounds == drawing.limit:
+            return Came(None, passes, visits, questions)
+        asking = [sum(node.asks > n for node, _ in tasks) for n in range(3)]
+        passes += sum(asked + 1 for asked in asking if asked)
         visits, questions = visits + len(tasks) + sum(asking), questions + sum(asking)
         changes = []
         for node, given in tasks:

@@ -15,7 +15,7 @@ from clearway.api.desk import TheDesk, answer
 from clearway.api.flow_rows import FlowRows
 from clearway.api.roles import guarded
 from clearway.api.who import WHO, noted
-from clearway.flow.json_text import text_of, value_of
+from clearway.flow.json_text import MOST_HANDED, text_of, value_of
 from clearway.flow.reworded import reworded
 from clearway.flow.words import read_flow
 from clearway.model import values as v
@@ -59,12 +59,13 @@ def read_workflow(desk: Desk, raw: object) -> FlowSpec:
         if not job.workdir.startswith("/"):
             raise InputError("workdir", job.workdir, "a whole path: the controller runs in another directory")
         admit(desk, job)
-    return replace(flow, words=text_of("workflow", raw))
+    return replace(flow, words=text_of("workflow", raw, MOST_HANDED))
 
 
-async def _views(desk: Desk) -> tuple[FlowView, ...]:
-    found: tuple[FlowView, ...] = await desk.ask(LookFlows())  # type: ignore[assignment]  # the answer to it
-    return found
+async def _views(desk: Desk, ref: str = "") -> tuple[FlowView, ...]:
+    """Return the workflow of a name or number with those inside it; without one, or where there is none, all."""
+    found: tuple[FlowView, ...] = await desk.ask(LookFlows(ref))  # type: ignore[assignment]  # the answer to it
+    return found if found or not ref else await _views(desk)
 
 
 def _found(views: tuple[FlowView, ...], ref: str) -> FlowView:
@@ -79,13 +80,13 @@ def _found(views: tuple[FlowView, ...], ref: str) -> FlowView:
 
 
 async def _row(desk: Desk, flow: FlowId) -> dict[str, Any]:
-    views = await _views(desk)
+    views = await _views(desk, f"id:{flow}")
     return FlowRows(desk, views).row(_found(views, f"id:{flow}"))
 
 
 async def _mine(desk: Desk, ref: str) -> FlowView:
     """Return a workflow that whoever asks may change."""
-    view = _found(await _views(desk), ref)
+    view = _found(await _views(desk, ref), ref)
     WHO.get().check_owns(view.owners, f"workflow {view.name}")
     return view
 
@@ -107,7 +108,7 @@ async def flows(desk: TheDesk) -> Response:
 @router.get("/flows/{flow}")
 async def flow(desk: TheDesk, ref: TheRef) -> Response:
     """Return one workflow with its steps."""
-    views = await _views(desk)
+    views = await _views(desk, ref)
     return answer(FlowRows(desk, views).whole(_found(views, ref)))
 
 
@@ -126,7 +127,7 @@ async def resume(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     A step of a workflow inside it is called as `asks` of the workflow calls it.
     """
     view, given = await _mine(desk, ref), read_words("body", await read_json(request), _ANSWER_WORDS)
-    flow, step = FlowRows(desk, await _views(desk)).asking(view, given.get("step", ""))
+    flow, step = FlowRows(desk, await _views(desk, f"id:{view.id}")).asking(view, given.get("step", ""))
     await desk.ask(ResumeFlow(flow, step, given.get("value", NULL), desk.login))
     return answer(await _row(desk, view.id))
 

@@ -51,15 +51,14 @@ def _read(desk: Desk, raw: object) -> SearchSpec:
     return spec
 
 
-async def _views(desk: Desk) -> tuple[SearchView, ...]:
-    found: tuple[SearchView, ...] = await desk.ask(LookSearches())  # type: ignore[assignment]  # the answer to it
+async def _views(desk: Desk, name: str = "") -> tuple[SearchView, ...]:
+    found: tuple[SearchView, ...] = await desk.ask(LookSearches(name))  # type: ignore[assignment]  # the answer to it
     return found
 
 
 async def _find(desk: Desk, name: str) -> SearchView:
-    for view in await _views(desk):
-        if view.name == name:
-            return view
+    for view in await _views(desk, name) if name else ():
+        return view
     raise NotFoundError(f"there is no search {name!r} among those at hand")
 
 
@@ -99,9 +98,8 @@ async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter a search: the body is a map of its words. It takes the place of one's own of this name that is over."""
     spec = _read(desk, await read_json(request))
     async with request.app.state.editing:
-        for view in await _views(desk):
-            if view.name == spec.name:
-                WHO.get().check_owns(view.owners, f"search {spec.name}")
+        for view in await _views(desk, spec.name):
+            WHO.get().check_owns(view.owners, f"search {spec.name}")
         await desk.ask(SubmitSearch(spec))
     noted(search=spec.name)
     return answer(_row(await _find(desk, spec.name)), 201)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.flow.expression import look_up, parse, path_of, roots, truth, work_out
-from clearway.flow.json_text import text_of, value_of
+from clearway.flow.json_text import MOST_DEEP, MOST_HANDED, is_deep, text_of, value_of
 from clearway.flow.rules import Verdict, judge
 from clearway.flow.track import ALONE, Results
 from clearway.model import flow_events as fe
+from clearway.model.errors import InputError
 from clearway.model.flow import NULL, UNDO
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import State, StepState
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 AHEAD = 1000
 """Instances of one step that are jobs at the same time; the next ones enter as these end."""
 
+MOST_LOOPS = 1_000_000
+"""No loop makes more passes, whatever it counts."""
 MOST_NAMED = 20  # steps that a reason names
 
 
@@ -107,7 +110,7 @@ class _Step:
             yield self._end(StepState.SKIPPED, because(Code.CONDITION, condition=self.spec.when[:200]))
             return
         if self.spec.gathers:
-            yield self._end(StepState.SUCCEEDED)
+            yield self._succeeded(None)
             return
         items = -1
         if self.spec.maps:
@@ -116,11 +119,24 @@ class _Step:
                 yield self._end(StepState.FAILED, because(Code.NOT_A_LIST, step=self.spec.each_of))
                 return
             items = len(found or ())
-        yield fe.StepBegan(self.now_us, self.track.id, self.spec.name, self._input(), items)
+        try:
+            given = self._input()
+        except InputError:
+            yield self._end(StepState.FAILED, _too_long("what it is handed"))
+            return
+        yield fe.StepBegan(self.now_us, self.track.id, self.spec.name, given, items)
+
+    def _succeeded(self, chosen: tuple[str, ...] | None) -> Wish:
+        """Return the end of a step that has succeeded, if what it gives back can be kept."""
+        try:
+            self.track.result_of(self.step)
+        except InputError:
+            return self._end(StepState.FAILED, _too_long("its result"))
+        return self._end(StepState.SUCCEEDED, None, chosen)
 
     def _input(self) -> str:
         if self.step is self.track.error:
-            return text_of("failed", _failed(self.track))
+            return text_of("failed", _failed(self.track), MOST_HANDED)
         if self.track.is_tail(self.step):
             return self.track.steps[self.spec.name.removesuffix(UNDO)].result
         return self.track.input_of(self.spec)
@@ -150,9 +166,11 @@ class _Step:
         one, name = self.step.instance(item), self.spec.name
         own = {"pass": lambda: one.turn, "item": lambda: self._item(item), name: lambda: value_of(one.result)}
         names = Results(self.track, own)
+        passes = look_up(path_of("passes", self.spec.passes), names) if self.spec.passes else None
+        counted = passes if type(passes) is int and one.turn < MOST_LOOPS else one.turn
         if truth(work_out(parse("until", self.spec.until), names)):
             yield self._loop_ended(item, StepState.SUCCEEDED)
-        elif one.turn >= self.spec.max_loops:
+        elif counted >= self.spec.max_loops:
             limit = because(Code.LOOP_LIMIT, step=self.spec.name, max_loops=self.spec.max_loops)
             yield self._loop_ended(item, StepState.FAILED, limit)
         elif not self._may_start():
@@ -192,7 +210,7 @@ class _Step:
         return truth(work_out(parse("when", self.spec.when), Results(self.track, own)))
 
     def _handed(self, item: int) -> str:
-        return self.step.input if item == ALONE else text_of("item", self._item(item))
+        return self.step.input if item == ALONE else text_of("item", self._item(item), MOST_HANDED)
 
     def _item(self, item: int) -> Any:  # noqa: ANN401  whatever JSON can hold
         return None if item == ALONE or self.step.items is None else self.step.items[item]
@@ -211,7 +229,7 @@ class _Step:
         if wrong:
             yield self._end(StepState.FAILED, because(Code.NOT_A_FOLLOWER, name=wrong))
         else:
-            yield self._end(state, None, chosen)
+            yield self._succeeded(chosen)
 
     def _state(self) -> StepState:
         states = {one.state for item, one in self.step.instances.items() if self._counts(item)}
@@ -235,7 +253,7 @@ class _Step:
         found = look_up(path_of("choose", self.spec.chooses), own)
         names = [found] if isinstance(found, str) else found
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            return None, text_of("choose", found)[:100]
+            return None, text_of("choose", found, MOST_HANDED)[:100]
         followers = self.track.graph.followers[self.spec.name]
         return tuple(names), next((name for name in names if name not in followers), "")
 
@@ -250,6 +268,8 @@ def _failed(track: FlowTrack) -> list[str]:
 def _conclude(track: FlowTrack, now_us: int) -> Iterator[Wish]:
     """See what a run came to whose steps are all over; after a failure what it has for that runs, one by one."""
     state, reason = _came_to(track)
+    if state == State.SUCCEEDED and track.spec.input and not _holds_together(track):  # it is handed to another one
+        state, reason = State.FAILED, _too_long("what it gives back")
     for tail in track.tails():
         if tail.state == StepState.RUNNING:
             return
@@ -257,6 +277,18 @@ def _conclude(track: FlowTrack, now_us: int) -> Iterator[Wish]:
             yield from _Step(track, tail, now_us).wishes()
             return
     yield fe.FlowEnded(now_us, track.id, state, reason)
+
+
+def _too_long(what: str) -> Reason:
+    return because(Code.TOO_LONG, what=what, most=MOST_HANDED, deep=MOST_DEEP)
+
+
+def _holds_together(track: FlowTrack) -> bool:
+    """Return whether what a run gives back is short enough to be handed on."""
+    try:
+        return not is_deep(track.outcome())
+    except InputError:
+        return False
 
 
 def _came_to(track: FlowTrack) -> tuple[State, Reason | None]:

@@ -36,8 +36,8 @@ class Graph:
         if step.job is not None:
             own = (step.job.priority, step.name)
         elif step.flow is not None:
-            inside = max(Graph(step.flow).heirs.values(), key=lambda h: h[0])
-            own = (inside[0], f"{step.name}.{inside[1]}")
+            inside = max(Graph(step.flow).heirs.values(), key=lambda h: h[0], default=None)
+            own = own if inside is None else (inside[0], f"{step.name}.{inside[1]}")
         return behind if behind is not None and behind[0] > own[0] else own
 
     def heir_behind(self, name: str) -> tuple[int, str] | None:

@@ -8,7 +8,8 @@ numbers has no such limit.
 
 from __future__ import annotations
 
-from math import isfinite, prod
+from math import prod
+from sys import float_info
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.flow.chance import mixed
@@ -28,6 +29,10 @@ DRAWN = ("tpe", "cmaes", "nsgaii", "qmc", "gp")
 """Samplers that learn from earlier trials: they stand outside, and their points come back as what people ask."""
 VALUE = "value"
 """The name of the number in a report or a result that is a map, where the search names no metric."""
+LARGEST = float_info.max
+"""No trial is worth more: a whole number beyond it cannot be reckoned with."""
+AHEAD = 1000
+"""Trials of one search that are jobs at the same time, whatever `parallel` says."""
 UNCOUNTED = -1
 """The place of a point in a space that cannot be counted."""
 
@@ -121,7 +126,7 @@ class SearchTrack:
     def wants_more(self) -> bool:
         """Return whether another trial may enter now: never more than are still wanted."""
         done = self.completed + self.stopped
-        room = len(self.live) < self.spec.parallel and done + len(self.live) < self.spec.trials
+        room = len(self.live) < min(self.spec.parallel, AHEAD) and done + len(self.live) < self.spec.trials
         return room and self.stopping is None and not self.exhausted and not self.too_many_failed
 
     def came_to(self) -> tuple[State, Reason | None] | None:
@@ -145,7 +150,7 @@ def worth(spec: SearchSpec, result: str) -> str:
         value = value.get(spec.metric or VALUE)
     elif spec.metric:
         value = None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST
     return text_of("metric", value) if is_number else ""
 
 

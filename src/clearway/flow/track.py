@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.flow.expression import look_up, path_of
 from clearway.flow.graph import Graph
-from clearway.flow.json_text import joined, text_of, value_of
+from clearway.flow.json_text import MOST_HANDED, joined, mapped, text_of, value_of
 from clearway.flow.rules import Counts
+from clearway.model.errors import InputError
 from clearway.model.flow import NULL, UNDO, StepSpec
 from clearway.model.reasons import Code, Reason, because
 from clearway.model.states import STEP_OVER, State, StepState
@@ -271,7 +272,7 @@ class FlowTrack:
         """Have a step be over, with the result that follows from its instances."""
         track = self.track(record.step)
         track.state, track.reason, track.chosen = record.state, record.reason, record.chosen
-        track.result = self._result(track)
+        track.result = self._kept(track)
         if self.is_tail(track):
             self.todo[record.step] = None
             return
@@ -294,47 +295,66 @@ class FlowTrack:
                 behind.unchosen = track.spec.name
             self.todo[name] = None
 
-    def _result(self, track: StepTrack) -> str:
+    def _kept(self, track: StepTrack) -> str:
         if track.state == StepState.SKIPPED and track.skip is not None:
             return NULL
+        try:
+            return self.result_of(track)
+        except InputError:
+            return NULL
+
+    def result_of(self, track: StepTrack) -> str:
+        """Return what a step comes to by how its instances stand; InputError where that is too long to be kept."""
         if track.spec.alias:
             return self.steps[track.spec.gather[0]].result
         if track.spec.gathers:
-            return joined([self.steps[name].result for name in track.spec.gather])
+            return joined("result", (self.steps[name].result for name in track.spec.gather))
         if track.items is None:
             one = track.instances.get(ALONE)
             return one.result if one is not None and (track.state not in _FAILED or track.spec.until) else NULL
-        ones = [track.instances.get(item) for item in range(len(track.items))]
-        return joined([one.result if one and one.state == StepState.SUCCEEDED else NULL for one in ones])
+        ones = (track.instances.get(item) for item in range(len(track.items)))
+        return joined("result", (one.result if one and one.state == StepState.SUCCEEDED else NULL for one in ones))
 
     # --- what decisions read -----------------------------------------------------------------
 
     def input_of(self, spec: StepSpec) -> str:
-        """Return what a step is handed: its arguments, or the results of those before it: one bare, several listed."""
+        """Return what a step is handed: its arguments, or the results of those before it: one bare, several listed.
+
+        InputError: it is too long.
+        """
         if spec.args:
-            return text_of("args", self._named(spec.args))
+            return self._named("args", spec.args)
         if spec.each:
             return spec.each
         if spec.each_of:
-            return text_of("each", self._at(spec.each_of))
+            return self._text_at("each", spec.each_of)
         if len(spec.after) == 1:
             return self.steps[spec.after[0]].result
-        return joined([self.steps[name].result for name in spec.after]) if spec.after else self.spec.input or NULL
+        before = (self.steps[name].result for name in spec.after)
+        return joined("input", before) if spec.after else self.spec.input or NULL
 
     def outcome(self) -> str:
-        """Return what a run gives back: the result of the step behind which there is none, of several the list."""
+        """Return what a run gives back: the result of the step behind which there is none, of several the list.
+
+        InputError: it is too long.
+        """
         if self.spec.result:
-            return text_of("result", self._named(self.spec.result))
+            return self._named("result", self.spec.result)
         last = [self.steps[step.name].result for step in self.spec.steps if not self.graph.followers[step.name]]
-        return last[0] if len(last) == 1 else joined(last)
+        return last[0] if len(last) == 1 else joined("result", last)
 
     def skip(self, step: str, by: str) -> None:
         """Have a step left out."""
         self.steps[step].skip = because(Code.SKIPPED_BY, by=by)
         self.todo[step] = None
 
-    def _named(self, args: tuple[Arg, ...]) -> dict[str, Any]:
-        return {arg.name: value_of(arg.value) if not arg.path else self._at(arg.path) for arg in args}
+    def _named(self, field: str, args: tuple[Arg, ...]) -> str:
+        return mapped(field, ((arg.name, self._text_at(field, arg.path) if arg.path else arg.value) for arg in args))
+
+    def _text_at(self, field: str, path: str) -> str:
+        if path in self.steps:
+            return self.steps[path].result
+        return self.spec.input or NULL if path == INPUT else text_of(field, self._at(path), MOST_HANDED)
 
     def _at(self, path: str) -> Any:  # noqa: ANN401  whatever a step gave back
         return look_up(path_of("from", path), Results(self))

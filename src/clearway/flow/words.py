@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 RESERVED = frozenset(".#@[]*")
 NAME_RULE = "the name of a step is free of . # @ [ ] *, and is not pass or item"
 PAUSE_WORDS = ("after", "rule", "when", "choose", "args", "pause")
-INNER_WORDS = (*PAUSE_WORDS[:-1], "each", "until", "max_loops", "undo", "workflow")
+INNER_WORDS = (*PAUSE_WORDS[:-1], "each", "until", "max_loops", "passes", "undo", "workflow")
 FORMS = ("chain", "group", "chord")
 MOST_STEPS = 100_000
 MOST_NESTED = 50
@@ -52,6 +52,12 @@ def _each(field: str, value: object) -> tuple[str, str]:
 
 def _loops(field: str, value: object) -> int:
     return v.count(field, value, 1)
+
+
+def _passes(field: str, value: object) -> str:
+    if not isinstance(value, dict):
+        raise InputError(field, value, "{from: step.path}, a number in the result of the step itself")
+    return _from(field, value)
 
 
 def _choose(field: str, value: object) -> tuple[tuple[str, ...] | None, str]:
@@ -87,6 +93,7 @@ STEP_WORDS: dict[str, Word] = {
     "each": Word(_each, "nested", "a list, or a step whose result is one: it runs once for each item"),
     "until": Word(_condition, "text", "a condition; the step runs again and again until it is true after a pass"),
     "max_loops": Word(_loops, "number", "passes that it may make"),
+    "passes": Word(_passes, "nested", "{from: step.path}: the number that counts against max_loops, not the passes"),
     "choose": Word(_choose, "nested", "direct followers that it picks; the others are skipped. Or {from: step.path}"),
     "undo": Word(lambda _, value: value, "nested", "a job that takes back what it did, where a later step has failed"),
     "workflow": Word(lambda _, value: value, "nested", "instead of a job: a workflow of its own, by its words"),
@@ -244,6 +251,7 @@ class _Layout:
             name, job, tuple(dict.fromkeys(after)), given.get("rule", "all_succeeded"), given.get("when", ""), each,
             each_of, given.get("until", ""), given.get("max_loops", MAX_LOOPS), choose, chooses, given.get("args", ()),
             pause=given.get("pause", ""), undo=self._undo(name, given["undo"]) if "undo" in given else None, flow=inner,
+            passes=given.get("passes", ""),
         )  # fmt: skip
 
     def _undo(self, name: str, raw: object) -> JobSpec:
@@ -352,8 +360,10 @@ def _check_names(step: StepSpec, named: Mapping[str, StepSpec]) -> None:
         "until": step.until and roots(parse("until", step.until)),
     }
     spoken["args"] = {path_of("args", arg.path).root for arg in step.args if arg.path}
+    spoken["passes"] = {path_of("passes", step.passes).root} if step.passes else set()
     spoken["choose"] = {path_of("choose", step.chooses).root} if step.chooses else set()
     own = {"when": {"item"} if step.maps else set(), "until": {"pass", "item", step.name}, "choose": {step.name}}
+    own["passes"] = own["choose"]
     for field, names in spoken.items():
         for name in sorted(set(names or ()) - own.get(field, set())):
             if name == INPUT and INPUT not in named:

@@ -90,7 +90,7 @@ _OfJob = asks.Cancel | asks.Suspend | asks.Resume | asks.Hold | asks.Release | a
 def _of_flow(world: World, ask: _OfFlow) -> object:
     match ask:
         case asks.SubmitFlow() | asks.LookFlows():
-            return flows.submit(world, ask.spec) if isinstance(ask, asks.SubmitFlow) else flows.look(world)
+            return flows.submit(world, ask.spec) if isinstance(ask, asks.SubmitFlow) else flows.look(world, ask)
         case asks.LookSchedules():
             return schedules.look(world, ask)
         case asks.CancelFlow():
@@ -117,7 +117,7 @@ def _of_flow(world: World, ask: _OfFlow) -> object:
 def _of_search(world: World, ask: _OfSearch) -> object:
     match ask:
         case asks.LookSearches():
-            return searches.look(world)
+            return searches.look(world, ask)
         case asks.SubmitSearch():
             searches.submit(world, ask)
         case asks.CancelSearch():

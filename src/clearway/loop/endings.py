@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from clearway.flow.json_text import MOST_BYTES, MOST_DEEP
 from clearway.loop import arrays, costs, idle, retries, verbs
 from clearway.loop.entry import OWN_FAILURES
 from clearway.loop.timers import Due, Timer
@@ -30,9 +31,11 @@ def task_ended(world: World, entry: JobEntry, key: tuple[int, int]) -> None:
 
 def _own_end(entry: JobEntry) -> tuple[End, Reason]:
     """Return how an attempt ended that nobody meant to stop."""
+    codes = [code for code in entry.exit_codes.values() if code != 0]
+    if entry.errors and entry.exit_codes and not codes:
+        return End.FAILED, because(Code.TOO_LONG, what="its result", most=MOST_BYTES, deep=MOST_DEEP)
     if entry.errors:
         return End.FAILED, because(Code.START_FAILED, error=entry.errors[0])
-    codes = [code for code in entry.exit_codes.values() if code != 0]
     if not codes:
         return End.SUCCEEDED, because(Code.EXITED, exit_code=0)
     known = [code for code in codes if code is not None]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.loop.schedule_state import Schedules
 from clearway.loop.search_state import Searches
+from clearway.model.flow import NULL
 from clearway.model.reasons import Code
 from clearway.model.states import State
 
@@ -108,7 +109,8 @@ class Flows:
         self.schedules.flow_is(flow, track.state)
         if flow in self.inner and track.state is not None:
             part = self.inner[flow]
-            self.tracks[part.flow].part_ended(part.step, part.item, track.state, track.outcome())
+            given = track.outcome() if track.state == State.SUCCEEDED else NULL
+            self.tracks[part.flow].part_ended(part.step, part.item, track.state, given)
             self.stirred[part.flow] = None
         self._over[flow] = None
         if len(self._over) > KEPT:

@@ -19,7 +19,12 @@ from clearway.model.ids import FlowId, JobId
 from clearway.model.reasons import Code, because
 from clearway.model.states import State, StepState
 
+MOST_AT_ONCE = 2000
+"""What follows in workflows in one step of the world: others wait for that, also where a loop runs nothing."""
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from clearway.flow.track import FlowTrack, Instance, StepTrack
     from clearway.loop.flow_state import Part
     from clearway.loop.timers import Timer
@@ -106,10 +111,27 @@ def skip(world: World, ask: asks.SkipStep) -> None:
     _stop_live(world, list(track.live(ask.step)), because(Code.SKIPPED_BY, by=ask.by))
 
 
-def look(world: World) -> tuple[FlowView, ...]:
-    """Return how the workflows at hand stand."""
-    inner = world.state.flows.inner
-    return tuple(_view(track, inner.get(track.id)) for track in world.state.flows.tracks.values())
+def look(world: World, ask: asks.LookFlows) -> tuple[FlowView, ...]:
+    """Return how the workflows at hand stand; of one that is asked for, and of those inside it."""
+    flows = world.state.flows
+    tracks = [one for track in _named(world, ask.ref) for one in _with_inner(world, track)] if ask.ref else None
+    return tuple(_view(one, flows.inner.get(one.id)) for one in (flows.tracks.values() if tracks is None else tracks))
+
+
+def _named(world: World, ref: str) -> list[FlowTrack]:
+    tracks = world.state.flows.tracks
+    numbered = [track for track in tracks.values() if ref in (str(track.id), f"id:{track.id}")]
+    return numbered or [track for track in reversed(tracks.values()) if track.spec.name == ref][:1]
+
+
+def _with_inner(world: World, track: FlowTrack) -> Iterator[FlowTrack]:
+    """Yield a workflow, and those that its steps are now or were at last, also deep inside."""
+    yield track
+    for step in track.steps.values():
+        for one in step.instances.values() if step.spec.flow is not None else ():
+            inner = None if one.flow is None else world.state.flows.tracks.get(one.flow)
+            if inner is not None:
+                yield from _with_inner(world, inner)
 
 
 def _view(track: FlowTrack, part: Part | None) -> FlowView:
@@ -191,18 +213,29 @@ def rerun_job(world: World, ask: asks.Rerun) -> None:
 
 
 def go_on(world: World) -> None:
-    """Let every workflow of which something changed go on as far as it can now."""
-    flows = world.state.flows
-    while flows.stirred:
+    """Let every workflow of which something changed go on as far as it can now, or as far as one step goes."""
+    flows, left = world.state.flows, MOST_AT_ONCE
+    while flows.stirred and left > 0:
         flow = next(iter(flows.stirred))
         del flows.stirred[flow]
         track = flows.tracks.get(flow)
         if track is not None and track.state is None:
-            for wish in advance(track, world.now_us):
-                if isinstance(wish, Enter):
-                    _enter(world, track, wish)
-                else:
-                    world.emit(wish)
+            left = _advance(world, track, left)
+
+
+def _advance(world: World, track: FlowTrack, left: int) -> int:
+    """Let one workflow go on, and return how much more this step may do; what is left comes with the next one."""
+    for wish in advance(track, world.now_us):
+        if isinstance(wish, Enter):
+            _enter(world, track, wish)
+        else:
+            world.emit(wish)
+        left -= 1
+        if left <= 0 and isinstance(wish, Enter | fe.StepBegan | fe.StepEnded | fe.LoopEnded):
+            track.todo[wish.step] = None
+            world.state.flows.stirred[track.id] = None
+            break
+    return left
 
 
 def _enter(world: World, track: FlowTrack, wish: Enter) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.flow.json_text import MOST_BYTES, is_deep
 from clearway.loop import endings, idle, notices, searches, silence
 from clearway.loop.difference import Between
 from clearway.loop.orders import tell_node_again
@@ -65,9 +66,10 @@ def _task_up(world: World, task: TaskRef) -> None:
 def _task_gone(world: World, report: TaskIsGone) -> None:
     task = report.task
     entry = world.state.live(task)
-    ended = ev.TaskEnded(
-        world.now_us, task, report.exit_code, report.error, report.oom, report.result, report.used
-    )  # fmt: skip
+    result, error = report.result, report.error
+    if len(result) > MOST_BYTES or is_deep(result):
+        result, error = "", error or f"its result has more than {MOST_BYTES} characters, or is nested too deep"
+    ended = ev.TaskEnded(world.now_us, task, report.exit_code, error, report.oom, result, report.used)
     if entry is None:
         if any(task in strays for strays in world.state.strays.values()):
             world.emit(ended)

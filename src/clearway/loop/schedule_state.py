@@ -18,6 +18,9 @@ KEPT_RUNS = 100
 KEPT_TICKS = 10_000
 """Ticks of a schedule that are remembered as taken: the clock may be set back so far."""
 
+TICK_WORDS = ("cron", "timezone", "from_us", "to_us", "skipped", "repeated", "exclude", "jitter_us")
+"""What says when a schedule ticks."""
+
 
 class RunTrack:
     """One run of a schedule; `state` None: it waits or runs."""
@@ -31,14 +34,17 @@ class RunTrack:
 
 
 class ScheduleTrack:
-    """One schedule. `seen_us`: ticks up to this moment of the wall clock are taken."""
+    """One schedule. `seen_us`: ticks up to this moment of the wall clock are taken.
 
-    __slots__ = ("number", "paused", "runs", "seen_us", "spec", "taken")
+    `gone`: it was removed and ticks no more, but is there until its runs are over, some of which wait for others.
+    """
+
+    __slots__ = ("gone", "number", "paused", "runs", "seen_us", "spec", "taken")
 
     def __init__(self, number: int, spec: ScheduleSpec, seen_us: int) -> None:
         """Begin with no tick taken."""
         self.number, self.spec, self.seen_us = number, spec, seen_us
-        self.paused = False
+        self.paused = self.gone = False
         self.runs: dict[str, RunTrack] = {}
         self.taken: dict[int, None] = {}
 
@@ -50,12 +56,14 @@ class ScheduleTrack:
         """Return the newest run."""
         return next(reversed(self.runs.values()), None)
 
-    def free(self, run: RunTrack) -> bool:
-        """Return whether a run that waits for another one need not do so any more."""
-        before = self.runs.get(run.gate)
-        if before is None or before.state == State.SUCCEEDED:
-            return True
-        return before.state is not None and not self.spec.after_previous
+    def freed(self) -> RunTrack | None:
+        """Return the run that need not wait any more, if one does: all before it are over, however these end."""
+        first = next((run for run in self.runs.values() if run.state is None), None)
+        if first is None or not first.gate:
+            return None
+        before = self.runs.get(first.gate)
+        needs = self.spec.after_previous and before is not None and before.state != State.SUCCEEDED
+        return None if needs else first
 
     def ticked(self, record: Ticked) -> list[RunTrack]:
         """Take in a tick, and return the runs that are too old to be remembered."""
@@ -96,8 +104,10 @@ class Schedules:
         """Take in a schedule, or other words for one."""
         known = self.tracks.get(spec.name)
         if known is not None:
-            known.spec = spec
-            known.seen_us = max(known.seen_us, now_us + self.offset_us - 1)
+            if known.gone or not _same_ticks(known.spec, spec):  # else what is late on purpose is still to come
+                known.seen_us = max(known.seen_us, now_us + self.offset_us - 1)
+            known.paused = known.paused and not known.gone
+            known.spec, known.gone = spec, False
         else:
             self.tracks[spec.name] = ScheduleTrack(self.next, spec, now_us + self.offset_us - 1)
             self._numbers[self.next] = spec.name
@@ -105,7 +115,13 @@ class Schedules:
         self.stirred[spec.name] = None
 
     def remove(self, name: str) -> None:
-        """Forget a schedule; its runs go on."""
+        """Have a schedule tick no more; it is forgotten when its runs are over."""
+        self.tracks[name].gone = True
+        self._forget_gone(name)
+
+    def _forget_gone(self, name: str) -> None:
+        if self.tracks[name].active():
+            return
         track = self.tracks.pop(name)
         del self._numbers[track.number]
         self._forget(track.runs.values())
@@ -162,3 +178,10 @@ class Schedules:
         if run is not None:
             run.state = state
             self.stirred[whose[0]] = None
+            if self.tracks[whose[0]].gone:
+                self._forget_gone(whose[0])
+
+
+def _same_ticks(one: ScheduleSpec, other: ScheduleSpec) -> bool:
+    """Return whether two schedules tick at the same moments."""
+    return all(getattr(one, word) == getattr(other, word) for word in TICK_WORDS)

@@ -46,26 +46,36 @@ def set_schedule(world: World, ask: asks.SetSchedule) -> None:
         flows.check_job(world, spec.job, f"schedule {spec.name}")
     if spec.flow is not None:
         flows.check(world, spec.flow)
+    _fire_what_is_due(world, spec.name)
     world.emit(fe.ScheduleSet(world.now_us, spec))
 
 
 def pause(world: World, ask: asks.PauseSchedule) -> None:
     """Have a schedule let its ticks pass, or fire again."""
     if _named(world, ask.name).paused != ask.paused:
+        _fire_what_is_due(world, ask.name)
         world.emit(fe.SchedulePaused(world.now_us, ask.name, ask.paused))
 
 
 def remove(world: World, ask: asks.RemoveSchedule) -> None:
     """Have a schedule no longer tick."""
     _named(world, ask.name)
+    _fire_what_is_due(world, ask.name)
     world.emit(fe.ScheduleRemoved(world.now_us, ask.name))
+
+
+def _fire_what_is_due(world: World, name: str) -> None:
+    """Take the ticks that came before a change of a schedule, however shortly: they go by the words it had."""
+    track = world.state.flows.schedules.tracks.get(name)
+    if track is not None:
+        _fire(world, track)
 
 
 def look(world: World, ask: asks.LookSchedules) -> tuple[ScheduleView, ...]:
     """Return how the schedules stand, by name."""
     tracks = world.state.flows.schedules.tracks
     names = [ask.name] if ask.name in tracks else [] if ask.name else sorted(tracks)
-    return tuple(_view(world, tracks[name], ask.ahead) for name in names)
+    return tuple(_view(world, tracks[name], ask.ahead) for name in names if not tracks[name].gone)
 
 
 def _view(world: World, track: ScheduleTrack, many: int) -> ScheduleView:
@@ -86,7 +96,7 @@ def _view(world: World, track: ScheduleTrack, many: int) -> ScheduleView:
 
 def _named(world: World, name: str) -> ScheduleTrack:
     track = world.state.flows.schedules.tracks.get(name)
-    if track is None:
+    if track is None or track.gone:
         raise NotFoundError(f"there is no schedule {name!r}")
     return track
 
@@ -108,16 +118,16 @@ def go_on(world: World) -> None:
 
 
 def _free(world: World, track: ScheduleTrack) -> None:
-    for run in track.active():
-        if run.gate and track.free(run):
-            world.emit(fe.RunFreed(world.now_us, track.spec.name, run.name))
+    run = track.freed()
+    if run is not None:
+        world.emit(fe.RunFreed(world.now_us, track.spec.name, run.name))
 
 
 def _fire(world: World, track: ScheduleTrack) -> None:
     """Take every tick that is due by now; those at which nothing could fire are made up for as the schedule says."""
     spec, schedules = track.spec, world.state.flows.schedules
     wall_us = world.now_us + schedules.offset_us
-    if track.paused:
+    if track.paused or track.gone:
         return
     if _first(track, schedules.fires_from_us - 1) is not None:
         most = {"none": 0, "latest": 1, "all": MOST_LATE}[spec.catchup]
@@ -151,7 +161,7 @@ def _first(track: ScheduleTrack, until_us: int) -> Tick | None:
 
 def _wake(world: World, track: ScheduleTrack) -> None:
     tick = next((t for t in ticks.ticks(track.spec, track.seen_us) if t.at_us not in track.taken), None)
-    if tick is not None and not track.paused:
+    if tick is not None and not (track.paused or track.gone):
         due_us = tick.due_us - world.state.flows.schedules.offset_us
         world.state.timers.add(Timer(max(due_us, world.now_us), Due.SCHEDULE, track.number))
 

@@ -107,15 +107,20 @@ def ask_again(world: World) -> None:
             searches.stirred[track.spec.name] = None
 
 
-def look(world: World) -> tuple[SearchView, ...]:
-    """Return how the searches at hand stand."""
-    return tuple(_view(track) for track in world.state.flows.searches.tracks.values())
+def look(world: World, ask: asks.LookSearches) -> tuple[SearchView, ...]:
+    """Return how the searches at hand stand; of the one that is asked for also what its trials reported."""
+    tracks = world.state.flows.searches.tracks
+    if ask.name:
+        return (_view(tracks[ask.name], told=True),) if ask.name in tracks else ()
+    return tuple(_view(track, told=False) for track in tracks.values())
 
 
-def _view(track: SearchTrack) -> SearchView:
+def _view(track: SearchTrack, *, told: bool) -> SearchView:
     spec, best = track.spec, track.best()
     state = "running" if track.state is None else track.state.value
-    trials = tuple(TrialView(t.number, t.point, t.job, _state(t), t.value, tuple(t.reports)) for t in track.trials)
+    trials = tuple(
+        TrialView(t.number, t.point, t.job, _state(t), t.value, tuple(t.reports) if told else ()) for t in track.trials
+    )
     return SearchView(
         spec.name, state, spec.trials, track.completed, track.failed, None if best is None else best.number, trials,
         track.reason, spec.direction, track.stopped, ((spec.job.user, spec.job.tenant),),

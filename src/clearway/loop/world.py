@@ -222,7 +222,7 @@ class World:
             endings.due(self, timer)
         if last_chances:
             self._go_on()
-        next_us = self.state.timers.next_us()
+        next_us = now_us if self.state.flows.stirred else self.state.timers.next_us()
         more = (self.step_supply, self.step_draws, self.step_found)
         return Step(self.step_records, self.step_actions, answers, next_us, *more)
 

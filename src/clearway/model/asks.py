@@ -133,7 +133,13 @@ class FailSearch(msgspec.Struct, frozen=True):
 
 
 class LookFlows(msgspec.Struct, frozen=True):
-    """Say how the workflows at hand stand. Answer: a tuple of FlowView, oldest first; nothing is recorded."""
+    """Say how the workflows at hand stand. Answer: a tuple of FlowView, oldest first; nothing is recorded.
+
+    With a `ref` only the one of that number (`id:N`, `N`), else the newest of that name: no name hides a number; with
+    it come those that its steps are now, or were at last.
+    """
+
+    ref: str = ""
 
 
 class StepView(msgspec.Struct, frozen=True):
@@ -209,7 +215,12 @@ class ScheduleView(msgspec.Struct, frozen=True):
 
 
 class LookSearches(msgspec.Struct, frozen=True):
-    """Say how the searches at hand stand. Answer: a tuple of SearchView, oldest first; nothing is recorded."""
+    """Say how the searches at hand stand. Answer: a tuple of SearchView, oldest first; nothing is recorded.
+
+    With a `name` only that one, with what its trials reported.
+    """
+
+    name: str = ""
 
 
 class TrialView(msgspec.Struct, frozen=True):

@@ -46,8 +46,9 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     has failed.
 
     `each` is a JSON list of items, or `each_of` names the step whose result is one. `choose` are the direct followers
-    that it picks, None for all; `chooses` instead names a value that is their list. `shown` is false for what a nested
-    form needs and nobody named.
+    that it picks, None for all; `chooses` instead names a value that is their list. `passes` names a number that counts
+    against `max_loops`, where that is not the number of the pass. `shown` is false for what a nested form needs and
+    nobody named.
     """
 
     name: str
@@ -68,6 +69,7 @@ class StepSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     pause: str = ""
     undo: JobSpec | None = None
     flow: FlowSpec | None = None
+    passes: str = ""
 
     @property
     def gathers(self) -> bool:

@@ -71,6 +71,7 @@ class Code(StrEnum):
     NOT_CHOSEN = "not-chosen"
     NOT_A_LIST = "not-a-list"
     NOT_A_FOLLOWER = "not-a-follower"
+    TOO_LONG = "too-long"
     SKIPPED_ITSELF = "skipped-itself"
     FLOW_OVER = "flow-over"
     SKIPPED_BY = "skipped-by"

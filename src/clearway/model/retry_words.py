@@ -57,7 +57,7 @@ def kind_of(end: End, cause: Reason) -> str:
     """Return which own failure it was: one of OWN, or nothing where it was none that could be tried again."""
     if end is End.TIMED_OUT:
         return "timed_out" if cause.code is Code.TIME_LIMIT else ""
-    if end is not End.FAILED:
+    if end is not End.FAILED or cause.code is Code.TOO_LONG:  # it would give back the same again
         return ""
     if cause.code is Code.START_FAILED:
         return "start_failed"

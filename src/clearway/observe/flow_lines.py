@@ -9,7 +9,8 @@ from clearway.flow.ticks import shown
 from clearway.flow.track import ALONE, FlowTrack
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
-from clearway.model.states import StepState
+from clearway.model.flow import NULL
+from clearway.model.states import State, StepState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from clearway.model.flow import PartOf
     from clearway.model.ids import FlowId, JobId
     from clearway.model.reasons import Reason
-    from clearway.model.states import State
 
 
 class Run(NamedTuple):
@@ -75,7 +75,8 @@ class FlowLines:
                 self._runs[flow][-1] = self._runs[flow][-1]._replace(to_us=at_us, end=state)
                 if flow in self._inner:
                     part = self._inner[flow]
-                    self._tracks[part.flow].part_ended(part.step, part.item, state, track.outcome())
+                    given = track.outcome() if state == State.SUCCEEDED else NULL
+                    self._tracks[part.flow].part_ended(part.step, part.item, state, given)
             case _:
                 self._apply_step(record)
 

@@ -45,6 +45,11 @@ def _not_a_follower(f: Facts) -> str:
     return f"chose {f.name('name')}, which is no step that comes directly after it"
 
 
+def _too_long(f: Facts) -> str:
+    limits = f"{f.number('most'):,} characters, or nested more than {f.number('deep')} times"
+    return f"{f.name('what')} is longer than {limits}: put large data into a file"
+
+
 def _skipped_itself(f: Facts) -> str:
     return f"had nothing to do (it exited with code {f.number('exit_code')})"
 
@@ -98,6 +103,7 @@ SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.NOT_CHOSEN: _not_chosen,
     Code.NOT_A_LIST: _not_a_list,
     Code.NOT_A_FOLLOWER: _not_a_follower,
+    Code.TOO_LONG: _too_long,
     Code.SKIPPED_ITSELF: _skipped_itself,
     Code.FLOW_OVER: _flow_over,
     Code.SKIPPED_BY: _skipped_by,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from clearway.model.actions import Launch
     from clearway.model.events import TaskRef
 
-MOST_BYTES = 1_000_000
-"""The longest result: it is a summary, data belong into files."""
+MOST_BYTES = 4_000_001
+"""So much of a result is read: more than any that may be given back, which has a million characters at most."""
 
 
 def path_of(home: Path, task: TaskRef, kind: str) -> Path:
@@ -41,17 +41,22 @@ def hand_over(launch: Launch, home: Path) -> dict[str, str]:
 
 
 def result_of(home: Path, task: TaskRef) -> str:
-    """Return the JSON text that a task gave back, empty where it gave none; what is no JSON counts as a text."""
+    """Return the JSON text that a task gave back, empty where it gave none; what is no JSON counts as a text.
+
+    One that is too long, or nested too deep, comes as it is: whoever takes it sees that, and refuses it.
+    """
     try:
         with path_of(home, task, "result").open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(MOST_BYTES)
     except OSError:
         return ""
-    text = data[:MOST_BYTES].decode(errors="replace").strip()
-    if not text:
-        return ""
+    text = data.decode(errors="replace").strip()
+    if not text or len(data) == MOST_BYTES:
+        return text
     try:
         value = msgspec.json.decode(text)
     except msgspec.DecodeError:
         value = text
+    except RecursionError:
+        return text
     return msgspec.json.encode(value, order="deterministic").decode()

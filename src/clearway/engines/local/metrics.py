@@ -85,7 +85,7 @@ class Metrics:
 def _read(task: TaskRef, line: bytes, number: int) -> TaskReported | None:
     try:
         told: Any = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     step = told.pop("step", number) if isinstance(told, dict) else number
     if isinstance(step, bool) or not isinstance(step, int) or not 0 < step <= MOST_STEP:

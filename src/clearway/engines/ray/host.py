@@ -28,6 +28,7 @@ LOOK_S = 0.2
 LISTEN_S = 5.0
 """So long a call of a listener waits for news."""
 MOST_BYTES = 1 << 20
+MOST_RESULT = 4_000_001
 """What is sent of a file at once."""
 STREAMS = ("stdout", "stderr", "metrics")
 
@@ -262,6 +263,6 @@ def _tail(path: Path, offset: int) -> bytes:
 def _result(folder: Path) -> bytes:
     try:
         with (folder / "result").open("rb") as file:
-            return file.read(MOST_BYTES)
+            return file.read(MOST_RESULT)
     except OSError:
         return b""

@@ -36,6 +36,7 @@ class ScheduleKept(msgspec.Struct, frozen=True, omit_defaults=True):
     paused: bool = False
     runs: tuple[RunKept, ...] = ()
     taken: tuple[int, ...] = ()
+    gone: bool = False
 
 
 class TrialKept(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -89,7 +90,7 @@ def take_schedules(flows: Flows) -> SchedulesKept:
 
 def _schedule(track: ScheduleTrack) -> ScheduleKept:
     runs = tuple(RunKept(run.name, run.job, run.flow, run.gate, run.state) for run in track.runs.values())
-    return ScheduleKept(track.number, track.spec, track.seen_us, track.paused, runs, tuple(track.taken))
+    return ScheduleKept(track.number, track.spec, track.seen_us, track.paused, runs, tuple(track.taken), track.gone)
 
 
 def _search(track: SearchTrack) -> SearchKept:
@@ -113,7 +114,7 @@ def restore_schedules(flows: Flows, kept: SchedulesKept) -> None:
 
 def _schedule_again(kept: ScheduleKept) -> ScheduleTrack:
     track = ScheduleTrack(kept.number, kept.spec, kept.seen_us)
-    track.paused, track.taken = kept.paused, dict.fromkeys(kept.taken)
+    track.paused, track.taken, track.gone = kept.paused, dict.fromkeys(kept.taken), kept.gone
     for one in kept.runs:
         run = RunTrack(one.name, one.job, one.flow, one.gate)
         run.state = one.state

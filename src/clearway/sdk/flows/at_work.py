@@ -67,7 +67,8 @@ def main() -> None:
     thing = unpacked(os.environ.pop(FUNCTION))
     given = from_plain(json.loads(Path(os.environ["CLEARWAY_INPUT"]).read_text(encoding="utf-8")))
     path = Path(os.environ["CLEARWAY_RESULT"])
-    result = to_plain(_awaited(KINDS[os.environ[KIND]](thing, given)), path)
+    kind = os.environ[KIND]
+    result = to_plain(_awaited(KINDS[kind](thing, given)), path, planned=kind == "plan")
     path.write_text(json.dumps(result), encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from clearway.sdk.flows.run import FlowRun
     from clearway.sdk.tasks.task import Task
 
-STEP_WORDS = ("after", "rule", "when", "until", "max_loops", "choose", "undo")
+STEP_WORDS = ("after", "rule", "when", "until", "max_loops", "passes", "choose", "undo")
 """Options of a task that say something of its step, beside the words of a job."""
 FLOW_WORDS = ("time_limit", "on_error")
 """Options of a flow."""
@@ -128,7 +128,7 @@ class Builder:
         literals: dict[str, Any] = {}
         refs: list[Ref] = []
         for name, value in {**{str(i): one for i, one in enumerate(args)}, **kwargs}.items():
-            if isinstance(value, Ref):
+            if isinstance(value, Ref) and name != LITERALS:
                 words[name] = {"from": value.path}
                 refs.append(value)
             else:
@@ -156,7 +156,13 @@ class Builder:
             if isinstance(value, Ref):
                 rule = f"a value that is there now; {value.path} is {LATER}: put it into the items, by a task"
                 raise InputError(name, f"the result of {value.step}", rule, f"{task.function.__name__}.map")
-        each = items.path if isinstance(items, Ref) else self._literal("items", list(items), [])
+        inside: list[Ref] = []
+        each = items.path if isinstance(items, Ref) else self._literal("items", list(items), inside)
+        if inside:
+            rule = (
+                f"items that are there now, or one result that is a list; {inside[0].path} is {LATER}: call it for each"
+            )
+            raise InputError("items", f"the result of {inside[0].step}", rule, f"{task.function.__name__}.map")
         return self._add(task, {"each": each}, "item", (task.function, more), [items] if isinstance(items, Ref) else [])
 
     def pause(self, question: str, after: tuple[Ref, ...]) -> Ref:

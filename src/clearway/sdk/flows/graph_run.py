@@ -61,7 +61,7 @@ class GraphRun(FlowRun):
     def _round(self) -> dict[str, Any] | None:
         """Return the pass that runs now."""
         found: dict[str, Any] | None = next(one["inner"] for one in self.row["steps"] if one["name"] == LOOP)
-        return found
+        return None if found is None or found["state"] in OVER else found
 
 
 def _state(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -23,13 +23,15 @@ from clearway.sdk.flows.habits import WAYS, missing, refused
 from clearway.sdk.flows.packed import job_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from clearway.sdk.flows.graph_run import GraphRun
 
 START, END = "__start__", "__end__"
 LOOP, PLAN, ASK, NODE = "loop", "plan", "ask", "node_"
 MAX_LOOPS = 25
+KEPT = ("state", "tasks", "asked", "answered", "held", "rounds", "done")
+"""What a round hands to the next one, beside what its nodes gave back."""
 
 
 class Send(NamedTuple):
@@ -176,41 +178,57 @@ class StateGraph:
     def plan(self, given: dict[str, Any]) -> dict[str, Any]:
         """Take in a round, and say what comes next: the new state, the nodes to visit, or what a person is asked."""
         if "begin" in given:
-            return self._next(self.reduced({}, given["begin"][0]), [START])
-        state, held = given["state"], given["held"]
+            return self._next(self.reduced({}, given["begin"][0]), [START], 1)
+        found = self._after(_of_today(given))
+        return found if "held" in given else {**found, "reached": found["held"]}
+
+    def _after(self, given: dict[str, Any]) -> dict[str, Any]:
+        state, held, rounds = given["state"], given["held"], given["rounds"]
         if given["asked"]:
             first, *rest = given["asked"]
             answered = [*given["answered"], {**first, "answers": [*first["answers"], given["answer"]]}]
-            return self._asks(state, rest, answered, held) if rest else self._round(state, answered, held)
+            if rest:
+                return self._asks(state, rest, answered, held, rounds)
+            return self._round(state, answered, held, rounds)
         asked: list[dict[str, Any]] = []
         for node, tasks in given["tasks"].items():
-            for task, result in zip(tasks, given[f"results.{node}"], strict=True):
+            for task, result in zip(tasks, given[f"results.{node}"] or [None] * len(tasks), strict=True):
                 known = {word: task[word] for word in ("node", "place", "arg", "answers") if word in task}
-                (asked if "asks" in result else held).append({**known, **result})
+                gave = result or {"update": None}  # it was left out, or had nothing to do
+                (asked if "asks" in gave else held).append({**known, **gave})
         if asked:
-            return self._asks(state, sorted(asked, key=_place), [], held)
+            return self._asks(state, sorted(asked, key=_place), [], held, rounds)
         held = sorted(held, key=_place)
         for one in held:
             state = self.reduced(state, one["update"])
         goto = [end for one in held for end in one.get("goto", ())]
-        return self._next(state, list(dict.fromkeys(one["node"] for one in held)), goto)
+        return self._next(state, list(dict.fromkeys(one["node"] for one in held)), rounds + 1, goto)
 
-    def _asks(self, state: dict[str, Any], asked: list[Any], answered: list[Any], held: list[Any]) -> dict[str, Any]:
+    def _asks(
+        self, state: dict[str, Any], asked: list[Any], answered: list[Any], held: list[Any], rounds: int
+    ) -> dict[str, Any]:
         """Return a round in which nothing runs and a person is asked the first of several questions."""
         more = {"asked": asked, "question": asked[0]["asks"], "answered": answered, "done": False}
-        return {**self._round(state, [], held), **more}
+        return {**self._round(state, [], held, rounds), **more}
 
     def reduced(self, state: dict[str, Any], update: object) -> dict[str, Any]:
         """Return the state with a change taken in, by the reducers of its keys."""
         found = dict(state)
-        for key, value in (update if isinstance(update, dict) else {}).items():
-            if key not in self.reducers:
-                raise InputError("state", key, "one of the keys of the state: " + ", ".join(self.reducers))
+        given = update if isinstance(update, dict) else {}
+        self._check_keys(given)
+        for key, value in given.items():
             reducer = self.reducers[key]
             found[key] = value if reducer is None or key not in found else reducer(found[key], value)
         return found
 
-    def _next(self, state: dict[str, Any], reached: list[str], goto: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    def _check_keys(self, change: Iterable[str]) -> None:
+        for key in change:
+            if key not in self.reducers:
+                raise InputError("state", key, "one of the keys of the state: " + ", ".join(self.reducers))
+
+    def _next(
+        self, state: dict[str, Any], reached: list[str], rounds: int, goto: Sequence[dict[str, Any]] = ()
+    ) -> dict[str, Any]:
         """Return the round that edges from the nodes that were `reached` lead to, and what these said themselves."""
         found: dict[str, dict[str, Any]] = {}
         for node in reached:
@@ -231,15 +249,17 @@ class StateGraph:
                 raise InputError("node", task["node"], "END, or a node of the graph: " + ", ".join(self.nodes))
         order = {node: number for number, node in enumerate(self.nodes)}
         tasks.sort(key=lambda task: order[task["node"]])
-        return self._round(state, [{**task, "place": place} for place, task in enumerate(tasks)], [])
+        return self._round(state, [{**task, "place": place} for place, task in enumerate(tasks)], [], rounds)
 
-    def _round(self, state: dict[str, Any], tasks: list[dict[str, Any]], held: list[Any]) -> dict[str, Any]:
-        """Return a round. `held`: what other nodes of it gave back before a person was asked."""
+    def _round(
+        self, state: dict[str, Any], tasks: list[dict[str, Any]], held: list[Any], rounds: int
+    ) -> dict[str, Any]:
+        """Return a round. `held`: what other nodes of it gave back before a person was asked, which is no round."""
         by_node: dict[str, list[dict[str, Any]]] = {node: [] for node in self.nodes}
         for task in tasks:
             by_node[task["node"]].append({**task, "state": state})
         nobody: dict[str, Any] = {"asked": None, "question": None, "answered": []}
-        return {"state": state, "tasks": by_node, "held": held, "done": not tasks, **nobody}
+        return {"state": state, "tasks": by_node, "held": held, "rounds": rounds, "done": not tasks, **nobody}
 
     def visit(self, name: str, task: dict[str, Any]) -> dict[str, Any]:
         """Visit a node, in its own job."""
@@ -253,6 +273,7 @@ class StateGraph:
         if not isinstance(change, dict | None):
             rule = "a map with what changes of the state, None, or a Command"
             raise InputError("return", change, rule, f"node {name}")
+        self._check_keys(change or ())
         goto = [{"node": one.node, "arg": one.arg} if isinstance(one, Send) else {"node": one} for one in _ends(given)]
         return {"update": given.update, **({"goto": goto} if goto else {})}
 
@@ -283,7 +304,7 @@ class Compiled:
             "name": ASK, "after": [PLAN], "when": f"{PLAN}.asked", "pause": "a node of the graph asks",
             "args": {"question": {"from": f"{PLAN}.question"}},
         }  # fmt: skip
-        kept = {key: {"from": f"{PLAN}.{key}"} for key in ("state", "tasks", "asked", "answered", "held", "done")}
+        kept = {key: {"from": f"{PLAN}.{key}"} for key in KEPT}
         results = {f"results.{name}": {"from": NODE + name} for name in self.graph.nodes}
         inner = {
             "steps": [plan, question, *nodes],
@@ -291,7 +312,7 @@ class Compiled:
         }
         loop = {
             "name": LOOP, "args": {"begin": [state]}, "until": f"{LOOP}.done",
-            "max_loops": self.max_loops, "workflow": inner,
+            "max_loops": self.max_loops, "passes": {"from": f"{LOOP}.rounds"}, "workflow": inner,
         }  # fmt: skip
         return {"name": self.name, "steps": [loop]}
 
@@ -345,8 +366,18 @@ def _reducer(hint: object) -> Callable[[Any, Any], Any] | None:
     return next((one for one in more if callable(one)), None)
 
 
+def _of_today(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a round as it is written today: one of a run that began under an older version lacks words."""
+    if "held" in given:
+        return given if "rounds" in given else {**given, "rounds": 0}
+    done = given.get("reached") or []
+    held = [one if isinstance(one, dict) else {"node": one, "place": -1, "update": None} for one in done]
+    asked = [{"asks": one.get("question"), **one} for one in given["asked"] or []]
+    return {"rounds": 0, **given, "held": held, "asked": asked}
+
+
 def _place(task: dict[str, Any]) -> int:
-    place: int = task["place"]
+    place: int = task.get("place", 0)
     return place
 
 
@@ -384,4 +415,6 @@ def _check_takes_the_state(name: str, function: Callable[..., Any]) -> None:
 
 
 def _listed(found: object) -> list[Any]:
-    return list(found) if isinstance(found, list | set) else [found]
+    if isinstance(found, Send) or not isinstance(found, list | set | tuple):
+        return [found]
+    return list(found)

@@ -202,7 +202,8 @@ class Storm:
         asks: list[Ask] = []
         if flow is not None and FLOW not in known.names:
             asks.append(SubmitFlow(flow))
-        if schedule is not None and SCHEDULE not in known.schedules.tracks:
+        track = known.schedules.tracks.get(SCHEDULE)
+        if schedule is not None and (track is None or track.gone):
             asks.append(SetSchedule(schedule))
         return asks
 
