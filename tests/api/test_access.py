@@ -7,14 +7,17 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from starlette.responses import PlainTextResponse
 
 from clearway.api.access import Access, read_token
 from clearway.api.doors import Doors
 from clearway.api.server import unix_socket
+from clearway.api.tokens import KEY, Token, digest_of
 from clearway.config.settings import Settings
 from clearway.model.errors import ControllerError
 from clearway.store import MemoryJournal
@@ -36,8 +39,12 @@ async def inside(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(scope["path"])(scope, receive, send)
 
 
+def doors(home: Path, token: str = TOKEN, notes: MemoryJournal | None = None) -> Doors:
+    return Doors(Settings(home, listen=("127.0.0.1", 0)), "ada", notes or MemoryJournal(), lambda: 0, token)
+
+
 def guarded(home: Path, token: str = TOKEN) -> Access:
-    return Access(inside, Doors(Settings(home, listen=("127.0.0.1", 0)), "ada", MemoryJournal(), lambda: 0, token))
+    return Access(inside, doors(home, token))
 
 
 @pytest.fixture
@@ -143,6 +150,59 @@ def test_however_many_come_by_the_port_the_owner_gets_in(
             assert _turned_away(peer)
         assert raw_answer(where[0], _get("/api/v1/jobs", "Host: x")).status == 200
     until(lambda: _gets_in(where[1]), "there is room again")
+
+
+@pytest.mark.parametrize(("size", "cut"), [(64 * 2**20, True), (2**16, False)])
+def test_who_takes_nothing_of_a_big_answer_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch, home: Path, size: int, *, cut: bool
+) -> None:
+    monkeypatch.setattr("clearway.api.access.STALL_S", 0.2)
+    gone = threading.Event()
+
+    async def big(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * size, "more_body": cut})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    with served(Access(big, doors(home)), home) as where, socket.socket() as peer:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        peer.settimeout(PATIENCE_S)
+        peer.connect(("127.0.0.1", where[1]))
+        peer.sendall(_get("/", "Host: 127.0.0.1", f"Authorization: Bearer {TOKEN}"))
+        assert gone.wait(PATIENCE_S)
+        told = 0
+        with contextlib.suppress(ConnectionResetError):
+            while piece := peer.recv(65536):
+                told += piece.count(b"x")
+        assert (told < size) == cut
+
+
+class _Late(MemoryJournal):
+    """Where a token is kept that is good for another moment."""
+
+    def recall(self, key: str) -> str | None:
+        token = Token("e", digest_of("short"), "eve", "viewer", "", 0, 200_000)
+        return msgspec.json.encode([token]).decode() if key == KEY else super().recall(key)
+
+
+def test_an_answer_ends_with_the_time_of_its_token(home: Path) -> None:
+    async def endless(_scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    with (
+        served(Access(endless, doors(home, notes=_Late())), home) as where,
+        socket.create_connection(("127.0.0.1", where[1]), PATIENCE_S) as peer,
+    ):
+        peer.sendall(_get("/", "Host: 127.0.0.1", "Authorization: Bearer short"))
+        assert peer.recv(12) == b"HTTP/1.1 200"
+        with contextlib.suppress(ConnectionResetError):
+            while peer.recv(65536):
+                pass
 
 
 def _turned_away(peer: socket.socket) -> bool:

@@ -5,7 +5,10 @@ The seed is fixed. What is left out is named, with the reason.
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 import schemathesis
@@ -19,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 
 from clearway.api.roles import NEEDED, OPEN
 from tests.api.asking import Port
-from tests.api.live import PATIENCE_S, live
+from tests.api.live import PATIENCE_S, live, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,3 +98,32 @@ def test_nothing_breaks_and_nothing_is_undocumented(described: BaseSchema, port:
         case.validate_response(answer, checks=CHECKS)
 
     ask()
+
+
+THERE = {
+    "ref": ("id:1", "id:2", "there", "none[3]"), "whatif": ("1", "2"), "queue": ("default",), "flow": ("1",),
+    "schedule": ("never",), "search": ("found",), "cycle": ("1", "999999"), "call": ("1",),
+}  # fmt: skip
+"""What each word of a path may be besides what is made up: things that are there, and in all their states."""
+NEEDED_WORDS = {"then": {"at": "2026-01-01T00:00:00Z"}, "wait": {"timeout": "0"}}
+
+
+def test_what_is_there_is_answered_as_described(described: BaseSchema, port: tuple[Port, str]) -> None:
+    home, token = port
+    ask = partial(home.ask, token=token)
+    ask("POST", "/api/v1/jobs", body={"jobs": [{"name": "soon over", "run": ["true"]}]})
+    ask("POST", "/api/v1/flows", body={"name": "w", "steps": [{"name": "a", "run": "true"}]})
+    ask("POST", "/api/v1/whatifs", body={"limits": ["nothing=1"]})
+    until(lambda: ask("GET", "/api/v1/whatifs/1").body["state"] == "failed", "it has failed")
+    ask("POST", "/api/v1/whatifs", body={"policy": "sjf"})
+    asked = 0
+    for key in (key for key in _keys() if key.startswith("GET ") and "{" in key):
+        path = key.removeprefix("GET ")
+        (word,) = re.findall(r"{(\w+)}", path)
+        for value in THERE.get(word, ())[: 1 if any(part in path for part in SLOW) else None]:
+            needed = NEEDED_WORDS.get(path.rpartition("/")[2], {})
+            case = described[path]["GET"].Case(path_parameters={word: quote(value, safe=":")}, query=needed)
+            answer = case.call(headers={"Authorization": f"Bearer {token}"})
+            case.validate_response(answer, checks=CHECKS)
+            asked += 1
+    assert asked > 20

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import io
 import socket
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
+from clearway.api.pace import Pace
 from clearway.api.past.child import Question
-from clearway.api.past.relay import Relay
+from clearway.api.past.relay import Relay, Relayed
 from clearway.config.home import read_running
 from clearway.model.errors import FullError, InputError, NotFoundError
-from tests.api.live import live, until
+from tests.api.live import PATIENCE_S, live, until
+from tests.api.serving import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from starlette.types import Receive, Scope, Send
 
     from clearway.sdk.client import Client
     from tests.servers import Server
@@ -137,6 +145,38 @@ def _children(pid: int) -> list[str]:
         except OSError:
             continue
     return found
+
+
+def test_who_takes_nothing_of_a_file_makes_room_when_others_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clearway.api.past.relay.STALL_S", 0.2)
+    monkeypatch.setattr("clearway.api.past.relay.MODULE", "tests.api.endless")
+    relay = Relay(tmp_path, 1)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await Relayed(relay, Question("history", str(tmp_path), "sqlite"), Pace())(scope, receive, send)
+
+    with served(app, tmp_path) as where, contextlib.ExitStack() as held:
+        peers = [held.enter_context(socket.create_connection(("127.0.0.1", where[1]), PATIENCE_S)) for _ in range(2)]
+        for peer in peers:  # the first one is answered, the other one waits for it
+            peer.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert peers[1].recv(12) == b"HTTP/1.1 200", "the first one was cut off, though it never ends"
+
+
+def test_the_process_ends_well_when_its_answer_is_out_though_somebody_waits_still(client: Client, home: Path) -> None:
+    assert client.status()
+    asked = msgspec.json.encode(Question("report", str(home), "sqlite", {"since": "1d", "until": None, "by": "queue"}))
+    command, pipe = [sys.executable, "-m", "clearway.api.past.child"], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(asked + b"\n")
+        process.stdin.flush()
+        head, _, body = process.stdout.read().partition(b"\n")
+        said = process.stderr.read()
+    assert (msgspec.json.decode(head)["size"], said, process.returncode) == (len(body), b"", 0)
 
 
 def test_more_than_can_wait_are_told_to_ask_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

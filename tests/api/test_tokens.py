@@ -80,6 +80,51 @@ def test_a_revoked_token_and_one_whose_time_is_over_open_nothing(client: Client,
         time.sleep(0.05)
 
 
+def stream(port: Port, path: str, **headers: str) -> socket.socket:
+    """Ask for an answer that does not end, and return its connection when it has begun."""
+    found = socket.create_connection(
+        (port.host.partition(":")[0], int(port.host.partition(":")[2])), timeout=PATIENCE_S
+    )
+    lines = [f"GET /api/v1/{path} HTTP/1.1", f"Host: {port.host}", *(f"{k}: {v}" for k, v in headers.items())]
+    found.sendall("\r\n".join([*lines, "", ""]).encode())
+    assert found.recv(12) == b"HTTP/1.1 200"
+    return found
+
+
+def goes_on(connection: socket.socket, until_told: bytes) -> bool:
+    """Read until something is told; False where the connection ends before that."""
+    told = b""
+    with contextlib.suppress(ConnectionError):
+        while until_told not in told:
+            piece = connection.recv(65536)
+            if not piece:
+                return False
+            told += piece
+        return True
+    return False
+
+
+@pytest.mark.parametrize("way", ["token", "session"])
+def test_what_is_under_way_ends_with_its_token_and_nothing_else_does(
+    client: Client, port: Port, tmp_path: Path, way: str
+) -> None:
+    made, other = (client.make_token({"user": user, "role": "viewer"}) for user in ("ada", "bob"))
+    shown = {"Authorization": f"Bearer {made['token']}"}
+    if way == "session":
+        (tmp_path / "token").write_text(made["token"])
+        shown = {"Cookie": Browser(Client.at(port.url, tmp_path / "token"), port).cookie}
+    with (
+        stream(port, "events", **shown) as mine,
+        stream(port, "events", Authorization=f"Bearer {other['token']}") as others,
+    ):
+        assert goes_on(others, b"hello")
+        client.revoke_token(made["id"])
+        assert not goes_on(mine, b"never told"), "its stream has ended"
+        client.submit([{"name": "told-to-bob", "run": ["true"]}])
+        assert goes_on(others, b"told-to-bob")
+    client.revoke_token(other["id"])
+
+
 @pytest.mark.parametrize(
     "words",
     [{}, {"user": "ada"}, {"role": "viewer"}, {"user": "ada", "role": "king"}, {"user": "", "role": "viewer"},

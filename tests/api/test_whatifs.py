@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clearway.api.past.relay import Relay
 from clearway.api.past.shelf import Shelf
-from clearway.api.past.whatifs import KEPT
+from clearway.api.past.whatifs import KEPT, Whatifs
 from clearway.config.home import read_running
-from clearway.model.errors import ClearwayError, ConflictError, FullError, InputError, NotFoundError
+from clearway.model.errors import ClearwayError, ConflictError, FullError, InputError, NotFoundError, StoreError
 from tests.api.asking import Port
 from tests.api.live import live, until
 from tests.cli.live import Product
@@ -81,6 +83,7 @@ def test_it_is_worked_out_kept_and_sent_as_a_page(client: Client, home: Path) ->
         ({"policy": "sjf", "since": "lately"}, "since"),
         ({"policy": "sjf", "sinse": "1d"}, "since"),
         ({"policy": "sjf", "seed": -1}, "seed"),
+        ({"policy": {"order": ["fifo"] * 100_000}}, "at most 262144 bytes"),
         ({"limits": ["x=1"] * 3, "queues": [str(n) for n in range(101)]}, "at most 100"),
     ],
 )
@@ -136,4 +139,24 @@ def test_the_newest_are_kept_and_a_spoilt_one_says_so(tmp_path: Path) -> None:
     shelf.drop(1)
     with pytest.raises(ClearwayError, match="cannot be read"):
         shelf.page(1)
+    (tmp_path / "whatifs" / "2" / "answer.json").write_text("")
+    with pytest.raises(StoreError, match="what-if 2 is spoilt"):
+        shelf.answer(2)
+    (tmp_path / "whatifs" / "2" / "row.json").write_text("[]")
+    assert (shelf.row(2)["id"], shelf.row(2)["state"]) == (2, "failed")
     assert KEPT == 20
+
+
+def test_one_for_which_no_process_can_be_had_has_failed_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.executable", str(tmp_path / "no-python"))
+
+    async def asked() -> dict[str, Any]:
+        kept = Whatifs(Relay(tmp_path, 1), tmp_path, "sqlite")
+        number = kept.begin({"policy": "sjf"}, "ada", "now")["id"]
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+        return kept.row(number)
+
+    found = asyncio.run(asked())
+    assert (found["state"], "no-python" in found["reason"]) == ("failed", True)

@@ -56,6 +56,13 @@ HEAD_S = 10.0
 A head is a few hundred bytes, which a phone at the end of the world sends in a second or two: it has the time of a
 handshake of TLS. Until then a connection holds one of the places that there are at the ports.
 """
+STALL_S = 30.0
+MOST_BEHIND, LEAST_TAKEN = 256 * 1024, 16 * 1024
+"""Of whom more than MOST_BEHIND bytes of an answer lie here, he takes LEAST_TAKEN in STALL_S at a port, or is cut off.
+
+An answer is whole in memory while somebody reads it. One that is sent piece by piece lies here with two pieces, and
+its reader may take his time.
+"""
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid
 
 
@@ -63,6 +70,7 @@ class OwnerProtocol(H11Protocol):
     """HTTP for one connection, which marks its requests as the owner's where the kernel says so."""
 
     _late: asyncio.TimerHandle | None = None
+    _slow: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let the owner in, turn another user of the machine away before reading a byte."""
@@ -90,7 +98,31 @@ class OwnerProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._stop_waiting()
+        self._stop_watching()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Write no more for now, and see whether what there is is taken."""
+        super().pause_writing()
+        if OWNER not in self.app_state and self._slow is None:
+            self._watch()
+
+    def resume_writing(self) -> None:
+        """Write again."""
+        self._stop_watching()
+        super().resume_writing()
+
+    def _watch(self, before: int | None = None) -> None:
+        behind = self.transport.get_write_buffer_size()
+        if before is not None and behind > max(MOST_BEHIND, before - LEAST_TAKEN):
+            self.transport.abort()
+        else:
+            self._slow = asyncio.get_running_loop().call_later(STALL_S, self._watch, behind)
+
+    def _stop_watching(self) -> None:
+        if self._slow is not None:
+            self._slow.cancel()
+            self._slow = None
 
     def _expect_head(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:  # a request is being answered
@@ -151,7 +183,11 @@ class Access:
                 self._doors.write(who, scope, message["status"], notes)
             await send(message)
 
-        await self._app(scope, receive, tell)
+        if who is None or not who.key:
+            await self._app(scope, receive, tell)
+            return
+        with self._doors.under_way.of(who.key, scope["state"][TRANSPORT], self._doors.left_s(who)):
+            await self._app(scope, receive, tell)
 
     async def _known(self, scope: Scope) -> Who | None:
         """Return who asks; None where that does not matter. Raises HttpFault for who may not come in."""

@@ -29,14 +29,15 @@ LEFT_BYTES = 64 * 2**20
 """What is sent leaves so much of the disk free, of a small one the twentieth part: the journal needs it."""
 
 
-async def read_json(request: Request) -> Any:  # noqa: ANN401  whatever was sent
-    """Return the body, read as JSON. `app.state.body_limit` bounds its bytes.
+async def read_json(request: Request, most: int | None = None) -> Any:  # noqa: ANN401  whatever was sent
+    """Return the body, read as JSON. `app.state.body_limit` bounds its bytes, and `most` where that is less.
 
     Raises HttpFault 413 for a larger one, 415 for another content type, 400 for what is no JSON; InputError for a
     key that stands twice. NaN and infinities come through as numbers: the rule of their field refuses them.
     """
     _check_type(request)
-    content = await read_bytes(request, request.app.state.body_limit)
+    limit: int = request.app.state.body_limit
+    content = await read_bytes(request, limit if most is None else min(limit, most))
     return await run_in_threadpool(decode, content)
 
 
@@ -146,5 +147,5 @@ def check_room(place: int | Path, size: int) -> None:
 
 
 def _too_large(limit: int) -> HttpFault:
-    rule = f"at most {limit} bytes; send the jobs in several requests"
+    rule = f"at most {limit} bytes; jobs can be sent in several requests"
     return HttpFault(413, "too large", f"the body is too large: {rule}", field="body", value="this body", rule=rule)

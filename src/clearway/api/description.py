@@ -35,11 +35,11 @@ PROBLEMS = {
     500: "a defect in the controller",
     502: "the engine failed",
     503: "the controller cannot answer now",
-    507: "the journal cannot be written",
+    507: "the journal cannot be read or written",
 }
-_ALWAYS = (400, 401, 403, 421, 422, 429, 500, 503)
+_ALWAYS = (400, 401, 403, 421, 422, 429, 500, 503, 507)
 _WITH_BODY = (408, 413, 415)
-_CHANGES = (409, 412, 502, 507)
+_CHANGES = (409, 412, 502)
 _BESIDE = tuple(
     f"GET /api/v1/{path}" for path in ("report", "load", "forecasts", "cycles", "audit", "history", "journal")
 )
@@ -98,10 +98,10 @@ def _responses(key: str, named: bool, schemas: dict[Any, Any]) -> dict[str, Any]
     if "304" in told:
         told["304"] = {"description": "as `If-None-Match` says"}
     changes = not key.startswith("GET ")
-    for status in (*_ALWAYS, *((404,) if named else ()), *((*_WITH_BODY, *_CHANGES) if changes else ())):
+    for status in (*_ALWAYS, *((404, 409) if named else ()), *((*_WITH_BODY, *_CHANGES) if changes else ())):
         told.setdefault(str(status), _problem(status, schemas))
     if key.startswith(_BESIDE):
-        told |= {str(status): _problem(status, schemas) for status in (404, 507)}
+        told["404"] = _problem(404, schemas)
     if key.endswith("/logs"):
         told["416"] = _problem(416, schemas)
     if key.endswith(("/health", "/enter")):

@@ -211,6 +211,8 @@ async def _job(request: Request) -> JobId:
     desk: Desk = request.app.state.desk
     ref = unquote(request.path_params["ref"], errors="replace")
     try:
+        if _INDEXED.fullmatch(ref):  # its array may be in the journal alone
+            return await run_in_threadpool(desk.job_id, ref)
         return desk.job_id(ref)
     except NotFoundError as error:
         raise NotFoundError(f"{error}{await _else(desk, ref.removeprefix('name:'))}") from None

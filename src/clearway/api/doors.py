@@ -12,9 +12,11 @@ from clearway.api.moments import iso
 from clearway.api.sessions import Sessions
 from clearway.api.tokens import Tokens
 from clearway.api.trail import Trail
+from clearway.api.under_way import UnderWay
 from clearway.api.who import Role, Who
 from clearway.config.access_words import LOOPBACK
 from clearway.model.errors import InputError, NotAllowedError
+from clearway.model.values import SECOND_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,6 +60,7 @@ class Doors:
         self.token, self._login, self._now_us = token, login, now_us
         self.tokens, self.sessions = Tokens(notes), Sessions()
         self.limits = Limits(settings.rate_limit)
+        self.under_way = UnderWay()
         self.trail = Trail(settings.home, settings.log_size)
         self.only_loopback = (settings.listen is None or settings.listen[0] in LOOPBACK) and not settings.behind_proxy
         self._proxies = [ipaddress.ip_network(one) for one in settings.behind_proxy]
@@ -78,6 +81,10 @@ class Doors:
         if self._issuer is None or secret.count(".") != _DOTS:
             return None
         return await self._issuer.who(secret, address)
+
+    def left_s(self, who: Who) -> float | None:
+        """Return for how long a way in is still good; None: it does not end by itself."""
+        return None if who.until_us is None else (who.until_us - self._now_us()) / SECOND_US
 
     def session(self, cookie: str) -> Session | None:
         """Return the session of a cookie."""

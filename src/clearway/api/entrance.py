@@ -14,6 +14,7 @@ from clearway.api.access import COOKIE, OWNERS
 from clearway.api.body import read_json
 from clearway.api.description import describe
 from clearway.api.desk import TheDesk, answer
+from clearway.api.events import TRANSPORT
 from clearway.api.moments import iso, iso_or_none
 from clearway.api.problems import HttpFault
 from clearway.api.refusal import html, refusal
@@ -100,10 +101,10 @@ async def make_token(desk: TheDesk, doors: TheDoors, request: Request) -> Respon
 
 @router.post("/tokens/{token}/revoke")
 async def revoke(desk: TheDesk, doors: TheDoors, request: Request) -> Response:
-    """Have a token open nothing any more."""
+    """Have a token open nothing any more; what is being answered to it is cut off."""
     del desk
     gone = await run_in_threadpool(doors.tokens.revoke, str(request.path_params["token"]))
-    doors.sessions.end_of(gone.id)
+    doors.under_way.end([gone.id, *doors.sessions.end_of(gone.id)], request.scope["state"][TRANSPORT])
     noted(token=gone.id, user=gone.user)
     return answer(token_row(gone))
 
@@ -175,6 +176,7 @@ async def end_session(desk: TheDesk, doors: TheDoors, request: Request) -> Respo
     own = doors.session(request.cookies.get(COOKIE, ""))
     if own is not None:
         doors.sessions.end(own.csrf)
+        doors.under_way.end([own.csrf], request.scope["state"][TRANSPORT])
     return answer({"ended": own is not None})
 
 

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from fastapi import Depends, Request, Response
 from msgspec.structs import replace
+from starlette.concurrency import run_in_threadpool
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json, read_json_or
@@ -94,7 +95,8 @@ async def _mine(desk: Desk, ref: str) -> FlowView:
 @router.post("/flows")
 async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter a workflow: the body is a map of its words."""
-    flow: FlowId = await desk.ask(SubmitFlow(read_workflow(desk, await read_json(request))))  # type: ignore[assignment]
+    spec = await run_in_threadpool(read_workflow, desk, await read_json(request))
+    flow: FlowId = await desk.ask(SubmitFlow(spec))  # type: ignore[assignment]
     noted(flow=flow)
     return answer(await _row(desk, flow), 201)
 
@@ -102,14 +104,15 @@ async def submit(desk: TheDesk, request: Request) -> Response:
 @router.get("/flows")
 async def flows(desk: TheDesk) -> Response:
     """List workflows, newest first."""
-    return answer({"flows": FlowRows(desk, await _views(desk)).all()})
+    views = await _views(desk)
+    return await run_in_threadpool(lambda: answer({"flows": FlowRows(desk, views).all()}))
 
 
 @router.get("/flows/{flow}")
 async def flow(desk: TheDesk, ref: TheRef) -> Response:
     """Return one workflow with its steps."""
     views = await _views(desk, ref)
-    return answer(FlowRows(desk, views).whole(_found(views, ref)))
+    return await run_in_threadpool(lambda: answer(FlowRows(desk, views).whole(_found(views, ref))))
 
 
 @router.post("/flows/{flow}/cancel")
@@ -140,7 +143,7 @@ async def retry(desk: TheDesk, ref: TheRef, request: Request) -> Response:
     """
     view = await _mine(desk, ref)
     given = read_words("body", await read_json_or(request, {}), _RETRY_WORDS)
-    spec = _said_otherwise(desk, view, given["set"]) if "set" in given else None
+    spec = await run_in_threadpool(_said_otherwise, desk, view, given["set"]) if "set" in given else None
     await desk.ask(RerunFlow(view.id, spec, desk.login, given.get("from", ()), given.get("skip", ())))
     return answer(await _row(desk, view.id))
 

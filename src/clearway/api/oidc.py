@@ -19,6 +19,7 @@ import jwt
 
 from clearway.api.who import Role, Who
 from clearway.model.errors import ControllerError
+from clearway.model.values import SECOND_US
 
 if TYPE_CHECKING:
     from clearway.config.access_words import Oidc
@@ -89,7 +90,9 @@ class Issuer:
             return None
         tenant = claims.get(said.tenant, "") if said.tenant else ""
         tenant = tenant if isinstance(tenant, str) else ""
-        return Who(name, max(roles), tenant, "oidc", f"oidc {name}", frozenset(), address)
+        until_us = int((claims["exp"] + LEEWAY_S) * SECOND_US)
+        key = f"oidc {name}"
+        return Who(name, max(roles), tenant, "oidc", key, frozenset(), address, until_us, key)
 
     def renew(self) -> None:
         """Have the next unknown key fetched, however short ago keys were."""

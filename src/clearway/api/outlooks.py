@@ -14,6 +14,7 @@ from clearway.api.entry import read_jobs
 from clearway.api.moments import FACE
 from clearway.api.roles import guarded
 from clearway.control.snapshots import without_collecting
+from clearway.model.errors import InputError
 from clearway.observe.outlook_rows import outlook_row
 from clearway.whatif.outlook import advise, outlook
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from clearway.whatif.follow import Follower
 
 router = guarded()
+MOST_ADVISED = 100
+"""Jobs of which one question may be: each is looked at in a world of its own."""
 PATIENCE_S = 3.0
 """So long is looked ahead and changes are tried for one question; what was found by then is told.
 
@@ -54,6 +57,8 @@ async def advice(desk: TheDesk, request: Request) -> Response:
 
 def _advice(desk: TheDesk, raw: object, follower: Follower) -> Response:
     specs = read_jobs(desk, raw, to_run=False)
+    if len(specs) > MOST_ADVISED:
+        raise InputError("jobs", len(specs), f"at most {MOST_ADVISED} jobs in one question", "body")
     with without_collecting(), follower.now() as world:
         found = advise(world, specs, desk.controller.now_us(), _patience(), _patience(PATIENCE_S))
     rows = [{"name": spec.name, **outlook_row(one, FACE)} for spec, one in zip(specs, found, strict=True)]

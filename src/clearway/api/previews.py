@@ -36,7 +36,7 @@ async def preview_queue(desk: TheDesk, queue: TheQueue, request: Request) -> Res
     raw = await read_json(request)
     if not isinstance(raw, dict):
         raise InputError("body", raw, "a map of the words of a queue")
-    change = read_queue_change(queue, raw)
+    change = await run_in_threadpool(read_queue_change, queue, raw)
     return await run_in_threadpool(_preview, desk, change, request.app.state.follower)
 
 

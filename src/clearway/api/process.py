@@ -101,7 +101,7 @@ def _write_log(home: Path, settings: Settings) -> None:
 
         for one in handlers:
             one.setFormatter(JsonLines())
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)  # its warnings are of what anybody may send to a port
 
 
 def _load() -> None:

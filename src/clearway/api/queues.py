@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from clearway.api import tags
 from clearway.api.body import read_json
@@ -87,7 +88,7 @@ async def set_queue(desk: TheDesk, request: Request, if_match: tags.IfMatch = No
     raw = await read_json(request)
     if not isinstance(raw, dict):
         raise InputError("body", raw, "a map of the words of a queue")
-    spec = read_queue(raw)
+    spec = await run_in_threadpool(read_queue, raw)
     async with request.app.state.editing:
         tags.check(if_match, _rows(desk, {}).get(spec.name))
         await desk.ask(SetQueue(spec))
@@ -101,7 +102,7 @@ async def change_queue(desk: TheDesk, queue: TheQueue, request: Request, if_matc
     raw = await read_json(request)
     if not isinstance(raw, dict):
         raise InputError("body", raw, "a map of the words of a queue")
-    change = read_queue_change(queue, raw)
+    change = await run_in_threadpool(read_queue_change, queue, raw)
     async with request.app.state.editing:
         tags.check(if_match, _rows(desk, {}).get(queue))
         await desk.ask(change)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from clearway.api import tags
 from clearway.api.admission import admit, defaults_for
@@ -120,7 +121,7 @@ async def schedules(desk: TheDesk, request: Request) -> Response:
 @router.post("/schedules")
 async def set_schedule(desk: TheDesk, request: Request, if_match: tags.IfMatch = None) -> Response:
     """Create or change a schedule: the body is a map of its words."""
-    spec = _read(desk, await read_json(request))
+    spec = await run_in_threadpool(_read, desk, await read_json(request))
     async with request.app.state.editing:
         await _check_mine(desk, spec.name)
         if if_match is not None:

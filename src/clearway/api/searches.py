@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import Depends, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
@@ -96,7 +97,7 @@ def _whole(desk: Desk, view: SearchView) -> dict[str, Any]:
 @router.post("/searches")
 async def submit(desk: TheDesk, request: Request) -> Response:
     """Enter a search: the body is a map of its words. It takes the place of one's own of this name that is over."""
-    spec = _read(desk, await read_json(request))
+    spec = await run_in_threadpool(_read, desk, await read_json(request))
     async with request.app.state.editing:
         for view in await _views(desk, spec.name):
             WHO.get().check_owns(view.owners, f"search {spec.name}")
@@ -108,13 +109,15 @@ async def submit(desk: TheDesk, request: Request) -> Response:
 @router.get("/searches")
 async def searches(desk: TheDesk) -> Response:
     """List searches, newest first, with the best trial of each."""
-    return answer({"searches": [_row(view) for view in reversed(await _views(desk))]})
+    views = await _views(desk)
+    return await run_in_threadpool(lambda: answer({"searches": [_row(view) for view in reversed(views)]}))
 
 
 @router.get("/searches/{search}")
 async def search(desk: TheDesk, name: TheName) -> Response:
     """Return one search with its trials."""
-    return answer(_whole(desk, await _find(desk, name)))
+    view = await _find(desk, name)
+    return await run_in_threadpool(lambda: answer(_whole(desk, view)))
 
 
 @router.post("/searches/{search}/cancel")

@@ -87,11 +87,13 @@ class Sessions:
         with self._lock:
             self._open = {key: one for key, one in self._open.items() if one.csrf != csrf}
 
-    def end_of(self, key: str) -> None:
-        """End all links and sessions of a token, known by its id."""
+    def end_of(self, token: str) -> list[str]:
+        """End all links and sessions of a token, known by its id; return the second secrets of the sessions."""
         with self._lock:
-            self._links = {code: one for code, one in self._links.items() if one.who.key != key}
-            self._open = {cookie: one for cookie, one in self._open.items() if one.who.key != key}
+            ended = [one.csrf for one in self._open.values() if one.who.root == token]
+            self._links = {code: one for code, one in self._links.items() if one.who.root != token}
+            self._open = {cookie: one for cookie, one in self._open.items() if one.who.root != token}
+        return ended
 
 
 def _end(who: Who, until_us: int) -> int:
@@ -101,7 +103,7 @@ def _end(who: Who, until_us: int) -> int:
 def _with(kept: dict[str, _Kept], digest: str, new: _Kept, now_us: int) -> dict[str, _Kept]:
     """Return what is kept with one more, without those that are over; of too many the oldest go, one's own first."""
     left = {key: one for key, one in kept.items() if one.until_us > now_us}
-    mine = [key for key, one in left.items() if one.who.key == new.who.key]
+    mine = [key for key, one in left.items() if one.who.root == new.who.root]
     for key in mine[: max(0, len(mine) + 1 - MOST_EACH)]:
         del left[key]
     return dict([*left.items(), (digest, new)][-MOST:])

@@ -54,9 +54,8 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
     def who(self, address: str) -> Who:
         """Return who shows it."""
         scopes = frozenset(self.scopes)
-        return Who(
-            self.user, Role[self.role], self.tenant, f"token {self.id}", self.id, scopes, address, self.expires_us
-        )
+        via, until_us = f"token {self.id}", self.expires_us
+        return Who(self.user, Role[self.role], self.tenant, via, self.id, scopes, address, until_us, self.id)
 
 
 class Tokens:

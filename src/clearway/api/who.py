@@ -26,7 +26,11 @@ class Role(IntEnum):
 
 
 class Who(NamedTuple):
-    """A person or a program. `via`: how it came in; `key`: what its rate is counted by; `scopes`: only these nouns."""
+    """A person or a program. `via`: how it came in; `key`: what its rate is counted by; `scopes`: only these nouns.
+
+    `root` is the token, or whom an issuer vouched for, by which it came in before all: kept by the sessions and links
+    that follow from it, however many stand between, and empty for the owner.
+    """
 
     name: str
     role: Role
@@ -37,6 +41,7 @@ class Who(NamedTuple):
     address: str = ""
     until_us: int | None = None
     """When this way in ends: what is handed on (a link, a session) ends then at the latest."""
+    root: str = ""
 
     def owns(self, user: str, tenant: str) -> bool:
         """Whether somebody's work is in its hands: everybody's for operators, else its tenant's, else its own."""

@@ -90,8 +90,12 @@ def _leave(folder: Path, _number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _watch() -> None:
-    """End when nobody waits any more, also where the controller was killed."""
-    sys.stdin.buffer.read()
+    """End when nobody waits any more, also where the controller was killed.
+
+    Not by `sys.stdin`: a thread that reads there still, when the answer is out, has Python end with an abort.
+    """
+    while os.read(0, PIECE_BYTES):
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 

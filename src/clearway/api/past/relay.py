@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from starlette.responses import Response
 
+from clearway.api.events import TRANSPORT
 from clearway.api.pace import PIECE_BYTES
 from clearway.api.past.child import FOLDER, Question
 from clearway.model.errors import ControllerError, FullError
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable
     from pathlib import Path
 
     from starlette.types import Receive, Scope, Send
@@ -33,6 +34,8 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 AT_ONCE = 2
 MOST_WAITING = 20
 ASK_AGAIN_S = 5
+STALL_S = 60.0
+"""So long a reader may take nothing of what he is sent while others wait."""
 ABOUT = "Clearway-About"
 """The header in which stands, as JSON, what is to be said beside a file that is sent."""
 
@@ -45,6 +48,11 @@ class Relay:
         self._room, self._waiting = asyncio.Semaphore(at_once), 0
         for left in home.glob(f"{FOLDER}*"):
             shutil.rmtree(left, ignore_errors=True)
+
+    @property
+    def full(self) -> bool:
+        """Whether somebody waits for room."""
+        return self._waiting > 0
 
     @asynccontextmanager
     async def child(self, question: Question) -> AsyncIterator[Process]:
@@ -125,8 +133,18 @@ class Relayed(Response):
             if scope["method"] != "HEAD":
                 while piece := await out.read(PIECE_BYTES):
                     await self._pace.turn(len(piece))
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+                    await self._taken(scope, send({"type": "http.response.body", "body": piece, "more_body": True}))
             await send({"type": "http.response.body", "body": b""})
+
+    async def _taken(self, scope: Scope, sending: Awaitable[None]) -> None:
+        """Send a piece; cut off who takes nothing for long while others wait for the end of his process."""
+        sent = asyncio.ensure_future(sending)
+        try:
+            while not (await asyncio.wait({sent}, timeout=STALL_S))[0]:
+                if self._relay.full:
+                    scope["state"][TRANSPORT].abort()
+        finally:
+            sent.cancel()
 
 
 async def _gone(receive: Receive) -> None:

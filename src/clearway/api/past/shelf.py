@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clearway.model.errors import NotFoundError
+from clearway.model.errors import NotFoundError, StoreError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,14 +40,17 @@ class Shelf:
     def row(self, number: int) -> Row:
         """Return the row of one: that it failed, where it is spoilt."""
         try:
-            found: Row = msgspec.json.decode(self._read(number, ROW))
+            found: Row = msgspec.json.decode(self._read(number, ROW), type=Row)
         except (NotFoundError, msgspec.DecodeError) as error:
             return {"id": number, "state": "failed", "asked": None, "by": "", "words": {}, "reason": str(error)}
-        return found
+        return {**found, "id": number}
 
     def answer(self, number: int) -> Row:
-        """Return the whole answer of one. NotFoundError: it is gone."""
-        found: Row = msgspec.json.decode(self._read(number, ANSWER))
+        """Return the whole answer of one. NotFoundError: it is gone; StoreError: it is spoilt."""
+        try:
+            found: Row = msgspec.json.decode(self._read(number, ANSWER), type=Row)
+        except msgspec.DecodeError as error:
+            raise StoreError(f"what-if {number} is spoilt: {error}; remove it") from error
         return found
 
     def page(self, number: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Depends, Path, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from clearway.api.body import read_json
 from clearway.api.desk import LARGEST, TheDesk, answer
@@ -16,6 +17,9 @@ from clearway.whatif.words import read_asked
 
 if TYPE_CHECKING:
     from clearway.api.past.whatifs import Whatifs
+
+MOST_BYTES = 256 * 1024
+"""The words of a what-if stand in every list of those that are kept."""
 
 router = guarded()
 
@@ -42,8 +46,8 @@ async def ask_whatif(desk: TheDesk, kept: TheWhatifs, request: Request) -> Respo
     The body is a map of `policy`, `fleet`, `queues`, `limits` (at least one of them), `since`, `warm_up`, `think` and
     `seed`, as the options of `clearway whatif`. It is worked out by a process beside the controller, one at a time.
     """
-    raw = await read_json(request)
-    read_asked(raw)
+    raw = await read_json(request, MOST_BYTES)
+    await run_in_threadpool(read_asked, raw)
     row = kept.begin(raw, desk.login, iso(desk.controller.now_us()))
     noted(whatif=row["id"])
     return answer(row, 202)

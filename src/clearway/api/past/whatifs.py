@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from clearway.api.past.child import Question
 from clearway.api.past.relay import ASK_AGAIN_S
 from clearway.api.past.shelf import Row, Shelf
-from clearway.model.errors import ConflictError, FullError, NotFoundError
+from clearway.model.errors import ClearwayError, ConflictError, FullError, NotFoundError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +86,7 @@ class Whatifs:
             if not head or json.loads(head)["status"] != 200:  # noqa: PLR2004  HTTP's word for: it is done
                 reason = json.loads(body)["detail"] if body else "the process that works has ended"
                 self._failed[number] = {**row, "state": "failed", "reason": reason}
-        except FullError as error:
+        except (ClearwayError, OSError, ValueError) as error:  # no process could be had, or it was killed as it began
             self._failed[number] = {**row, "state": "failed", "reason": str(error)}
         finally:
             del self._working[number]
