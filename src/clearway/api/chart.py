@@ -11,8 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from clearway.control.snapshots import without_collecting
-from clearway.model import events as ev
-from clearway.observe.bar_records import KINDS, READER, Owner
+from clearway.observe import bar_records as br
+from clearway.observe.bar_records import KINDS, READER, Owner, attempt_of
 from clearway.observe.bars import Bars
 
 if TYPE_CHECKING:
@@ -66,13 +66,10 @@ class Chart:
 
     def _add_earlier(self, bars: Bars) -> None:
         """Add what began before the records that were read: by its end, or because it still runs."""
-        lacking, bars.lacking = bars.lacking, []
-        for end in lacking:
-            for entry in self._journal.of_job(end.job):
-                record = entry.record
-                attempt = record.task.attempt if isinstance(record, ev.TaskEnded) else getattr(record, "attempt", None)
-                if isinstance(record, ev.Submitted) or attempt == end.attempt:
-                    bars.apply(record)
+        lacking, bars.lacking = {(end.job, end.attempt) for end in bars.lacking}, []
+        for record in self._journal.read_of(READER, KINDS, sorted({job for job, _ in lacking})):
+            if isinstance(record, br.Submitted) or attempt_of(record) in lacking:
+                bars.apply(record)
         bars.lacking = []  # an end whose start has been dropped
         for job, grants in self._board.holders():
             row = self._board.jobs.get(job)

@@ -94,3 +94,14 @@ BarRecord = Submitted | Started | Resized | TaskEnded | AttemptEnded | NodeLost 
 READER: msgspec.json.Decoder[BarRecord] = msgspec.json.Decoder(BarRecord)
 KINDS = frozenset(kind.__name__ for kind in BarRecord.__args__)
 """Names of the types of records that bars are made of."""
+
+
+def attempt_of(record: BarRecord) -> tuple[JobId, int] | None:
+    """Return the job and the number of the attempt that a record is of, None where it is of none."""
+    match record:
+        case TaskEnded():
+            return record.task.job, record.task.attempt
+        case Started() | Resized() | AttemptEnded():
+            return record.job, record.attempt
+        case _:
+            return None

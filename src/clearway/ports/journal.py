@@ -66,6 +66,13 @@ class Journal(Protocol):
         """
         ...
 
+    def read_of(self, reader: Decoder[T], kinds: Collection[str], jobs: Collection[JobId]) -> Iterator[T]:
+        """Yield the records of these types' names that name one of these jobs, as a decoder reads their JSON.
+
+        Those of one job are in order. Many jobs at once cost far less than each by itself.
+        """
+        ...
+
     def before(self, at_us: int) -> int:
         """Return the number of the last record of an earlier moment, 0 if there is none."""
         ...

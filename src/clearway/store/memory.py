@@ -81,6 +81,13 @@ class MemoryJournal:
         for entry in self.of_kinds(kinds, after, up_to):
             yield from decode_parts([encode(entry.record)], reader, "a record")
 
+    def read_of(self, reader: Decoder[T], kinds: Collection[str], jobs: Collection[JobId]) -> Iterator[T]:
+        """Yield the records of these types' names that name one of these jobs, as a decoder reads their JSON."""
+        entries = (entry for job in dict.fromkeys(jobs) for entry in self.of_job(job))
+        for entry in entries:
+            if type(entry.record).__name__ in kinds:
+                yield from decode_parts([encode(entry.record)], reader, "a record")
+
     def before(self, at_us: int) -> int:
         """Return the number of the last record of an earlier moment, 0 if there is none."""
         entries = self._entries

@@ -29,6 +29,7 @@ T = TypeVar("T")
 ROWS_AT_ONCE = 50
 """How many records a reader holds: one may be some megabytes large."""
 PARTS_AT_ONCE = 100
+JOBS_AT_ONCE = 500
 """The same for who reads parts of them, and is done with them at once."""
 PART_BYTES = 1 << 20
 """Size of the parts of a snapshot: written in some milliseconds each, which is how long an append may wait for one."""
@@ -114,7 +115,18 @@ class SqlJournal:
         """Yield the records of these types' names as a decoder reads their JSON, in order."""
         columns = schema.journal.c
         within = (columns.number > after) & (columns.number <= up_to) & columns.kind.in_(sorted(kinds))
-        query = select(columns.body).where(within).order_by(columns.number)
+        return self._parts(select(columns.body).where(within).order_by(columns.number), reader)
+
+    def read_of(self, reader: Decoder[T], kinds: Collection[str], jobs: Collection[JobId]) -> Iterator[T]:
+        """Yield the records of these types' names that name one of these jobs, as a decoder reads their JSON."""
+        columns = schema.journal.c
+        wanted = list(dict.fromkeys(jobs))
+        for at in range(0, len(wanted), JOBS_AT_ONCE):
+            # No bounds by number: they would have the database go through all of them, not through the jobs' own.
+            named = columns.job.in_(wanted[at : at + JOBS_AT_ONCE]) & columns.kind.in_(sorted(kinds))
+            yield from self._parts(select(columns.body).where(named).order_by(columns.job, columns.number), reader)
+
+    def _parts(self, query: Select[tuple[bytes]], reader: Decoder[T]) -> Iterator[T]:
         with (
             self._told("read"),
             self._engine.connect() as connection,

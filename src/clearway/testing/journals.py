@@ -134,6 +134,20 @@ class JournalSuite:
         found = [(one.at_us, one.job, one.spec["name"]) for one in journal.read_as(reader, {"Submitted"}, 3, 248)]
         assert found == [(4, 1, "\udcff"), *((at, at, f"j{at}") for at in range(7, 249))]
 
+    def test_parts_of_some_kinds_of_some_jobs(self, journal: Journal) -> None:
+        """Only what names one of the jobs is read, each job's in order, however many they are."""
+        many = 1200
+        journal.append([ev.Submitted(1, JobId(at), JobSpec(f"j{at}")) for at in range(1, many + 1)])
+        journal.append([*numbered(3, first=1), ev.Submitted(2, JobId(7), JobSpec("again"))])
+        reader = msgspec.json.Decoder(_Named)
+        found = [(one.job, one.spec["name"]) for one in journal.read_of(reader, {"Submitted"}, [JobId(7), JobId(9)])]
+        assert [name for job, name in found if job == 7] == ["j7", "again"]
+        assert [name for job, name in found if job != 7] == ["j9"]
+        odd = range(1, many, 2)
+        assert {one.job for one in journal.read_of(reader, {"Submitted"}, [JobId(at) for at in odd])} == {*odd}
+        assert list(journal.read_of(reader, {"Submitted"}, ())) == []
+        assert list(journal.read_of(reader, set(), [JobId(7)])) == []
+
     def test_the_last_before_a_moment(self, journal: Journal) -> None:
         """A moment is found among the records, also between two of them and outside of all."""
         assert journal.before(5) == 0

@@ -94,6 +94,10 @@ class MortalJournal:
         """Yield parts of some kinds."""
         return self._journal.read_as(reader, kinds, after, up_to)
 
+    def read_of(self, reader: Decoder[T], kinds: Collection[str], jobs: Collection[JobId]) -> Iterator[T]:
+        """Yield parts of some jobs'."""
+        return self._journal.read_of(reader, kinds, jobs)
+
     def before(self, at_us: int) -> int:
         """Return the last number of an earlier moment."""
         return self._journal.before(at_us)

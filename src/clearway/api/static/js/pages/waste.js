@@ -1,5 +1,5 @@
 // What is held and does nothing, what is free and of no use, and who pays for it.
-import { h, put } from "../dom.js";
+import { h, put, say } from "../dom.js";
 import { get } from "../net.js";
 import { watch } from "../live.js";
 import { fleet } from "../data.js";
@@ -11,21 +11,25 @@ const SPANS = [["24", "24 h"], ["168", "7 d"], ["720", "30 d"]];
 
 export function open(root) {
   let hours = 24;
+  const doing = h("span", { class: "quiet small", role: "status" }, "what was held is added up…");
   const body = h("div", {}, bones(74, 240, 240));
   const time = choice("Time looked at", SPANS, "24", (value) => {
     hours = Number(value);
+    say(doing, "what was held is added up…");
     void kept.again();
   });
-  put(root, heading("Waste", { more: [time] }), body);
+  put(root, heading("Waste", { more: [doing, time] }), body);
   const ask = (signal) => {
+    const asked = hours;
     const to = new Date();
     const from = new Date(to - hours * 3600e3);
-    return Promise.all([get("waste", { from: from.toISOString(), to: to.toISOString() }, signal), fleet(signal), get("overview", {}, signal)]);
+    return Promise.all([get("waste", { from: from.toISOString(), to: to.toISOString() }, signal), fleet(signal), get("overview", {}, signal), asked]);
   };
-  const kept = watch(ask, show, { wants: () => false, every: 15000, failed: (error) => put(body, empty("This could not be worked out.", faultText(error), "warn")) });
+  const kept = watch(ask, show, { wants: () => false, every: 15000, failed: (error) => (say(doing, ""), put(body, empty("This could not be worked out.", faultText(error), "warn"))) });
   return () => kept.stop();
 
-  function show([waste, nodes, overview]) {
+  function show([waste, nodes, overview, asked]) {
+    if (asked === hours) say(doing, "");
     put(body, numbers(waste, overview), h("div", { class: "grid" }, h("div", { class: waste.idle.length > 0 ? "grid" : "grid two" }, idle(waste, nodes), lacking(waste, overview)), budgets(waste), spent(waste)));
   }
 }
