@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -61,6 +62,9 @@ def test_calls_are_counted_where_jobs_are() -> None:
     handle = add.options(gpus=900).map(range(700))
     assert handle.id
     assert "700 pending" in _of_jobs("status")
+    (pool,) = json.loads(_of_jobs("status", "--json"))["pools"]
+    assert (pool["functions"], pool["pending"], pool["running"]) == (["tests.sdk.tasks_used.add"], 700, 0)
+    assert re.search(r"^tests.sdk.tasks_used.add +\d+ +0 +700$", _of_jobs("top", "--once"), re.MULTILINE)
     assert "and calls of tasks: 700 pending; clearway call list shows them" in _of_jobs("ps")
     handle.cancel()
     assert "clearway call list" not in _of_jobs("ps")

@@ -35,6 +35,7 @@ def told(jobs: int = 2, nodes: int = 2) -> dict[str, Any]:
         "queues": [{"name": "research", "running": jobs, "pending": jobs, **amounts}],
         "running": [job(f"runs-{i}", "running") for i in range(jobs)],
         "waiting": [job(f"waits-{i}") for i in range(jobs)],
+        "pools": [],
     }
 
 
@@ -66,6 +67,19 @@ def test_all_is_there_at_80_columns() -> None:
     ):
         assert word in text
     assert "…" in text, "a long reason is cut, and says so"
+
+
+def test_calls_are_shown_by_pool_where_there_are_some() -> None:
+    assert "CALLS OF" not in "\n".join(drawn(told(), 80, 24))
+    found = told()
+    pool = {"pool": 1, "functions": ["score", "best"], "pending": 700, "running": 12, "workers": 3}
+    found["pools"] = [pool, {**pool, "pool": 2, "functions": []}]
+    lines = drawn(found, 80, 40)
+    [row] = [line for line in lines if line.startswith("score, best")]
+    assert row.split()[-3:] == ["3", "12", "700"]
+    assert any(line.startswith("pool 2") for line in lines)
+    found = told(500, 60) | {"pools": found["pools"] * 40}
+    assert len(drawn(found, 80, 24)) <= 24
 
 
 def test_what_does_not_fit_is_counted() -> None:

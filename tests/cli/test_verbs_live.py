@@ -155,7 +155,7 @@ def test_settings_are_read_anew_while_it_runs(product: Product) -> None:
     file = product.home / "clearway.yaml"
     file.write_text("policy: throughput\nlog_size: 1MiB\nqueues: [{name: fresh, limit: {gpus: 1}}]\n")
     told = document(product, "config", "reload")
-    assert told == {"in_force": ["queues", "limits", "policy", "tenants"], "at_next_start": ["log_size"]}
+    assert told == {"in_force": ["queues", "limits", "budgets", "policy", "tenants"], "at_next_start": ["log_size"]}
     queues = {row["name"]: row for row in product.json("queues")["queues"]}
     assert queues["fresh"]["limit"] == {"gpus": 1}
     before = product.json("status")["policy"]

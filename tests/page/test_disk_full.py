@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from clearway.sdk.client import Client
 
 pytestmark = pytest.mark.slow
+LITTLE = 96 * 1024  # of 2 MB: the controller can still write
 
 
 def test_a_full_disk_is_said_and_its_end_too(browser: Browser) -> None:
@@ -28,6 +30,8 @@ def test_a_full_disk_is_said_and_its_end_too(browser: Browser) -> None:
         with visiting(browser, place.url, place.home) as visitor:
             visitor.go("now")
             visitor.see("goes-on")
+            fill(disk / "most", leave=LITTLE)
+            visitor.see("The disk of the controller is nearly full.")
             fill(disk / "ballast")
             until(lambda: refused(place.client), "a submit is refused")
             visitor.see("The controller cannot write its journal.")
@@ -38,18 +42,24 @@ def test_a_full_disk_is_said_and_its_end_too(browser: Browser) -> None:
             visitor.go("now")
             visitor.see("goes-on")
             (disk / "ballast").unlink()
+            (disk / "most").unlink()
             visitor.page.get_by_text("The controller cannot write its journal.").wait_for(state="detached")
             visitor.see("live")
 
 
-def fill(ballast: Path) -> None:
+def fill(ballast: Path, leave: int = 0) -> None:
     with ballast.open("wb", buffering=0) as file:
         for piece in (65536, 4096, 1):
             try:
-                while True:
+                while leave == 0 or free(ballast) - piece >= leave:
                     file.write(bytes(piece))
             except OSError:
                 continue
+
+
+def free(place: Path) -> int:
+    disk = os.statvfs(place)
+    return disk.f_bavail * disk.f_frsize
 
 
 def refused(client: Client) -> bool:

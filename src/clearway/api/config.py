@@ -14,7 +14,7 @@ from clearway.config.settings import SETTINGS
 if TYPE_CHECKING:
     from clearway.config.settings import Settings
 
-LIVE = ("queues", "limits", "policy", "tenants")
+LIVE = ("queues", "limits", "budgets", "policy", "tenants")
 """Settings that hold at once when they are read anew; the others hold from the next start on."""
 
 router = guarded()
@@ -22,7 +22,7 @@ router = guarded()
 
 @router.post("/config/reload")
 async def reload(desk: TheDesk) -> Response:
-    """Read clearway.yaml anew: its queues, limits, policy and tenants hold. Nothing is done where it is wrong.
+    """Read clearway.yaml anew: its queues, limits, budgets, policy and tenants hold. Nothing is done where it is wrong.
 
     What the file no longer names stays as it is. `at_next_start` are other settings that are not as at the start.
     """

@@ -16,6 +16,7 @@ from clearway.api.description import describe
 from clearway.api.desk import TheDesk, answer
 from clearway.api.events import TRANSPORT
 from clearway.api.moments import iso, iso_or_none
+from clearway.api.past.questions import moment_ago
 from clearway.api.problems import HttpFault
 from clearway.api.refusal import html, refusal
 from clearway.api.roles import API, NEEDED, guarded
@@ -185,12 +186,11 @@ def changes(
     desk: TheDesk,
     doors: TheDoors,
     who: str | None = None,
-    since: Annotated[str | None, Query(description="At this moment or later, in ISO 8601")] = None,
+    since: Annotated[str | None, Query(description="From this moment in ISO 8601 on, or so long ago: 2d")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Tell who changed what, from where and when, the newest first; also what was refused to somebody known."""
-    del desk
-    since_us = None if since is None else v.instant("since", since)
+    since_us = None if since is None else moment_ago("since", since, desk.controller.now_us())
     found = []
     for line in doors.trail.newest():
         if since_us is not None and v.instant("at", line["at"]) < since_us:

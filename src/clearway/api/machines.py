@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ from clearway.model.errors import NotFoundError
 from clearway.model.states import shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clearway.api.desk import Desk
     from clearway.control import NodeRow
     from clearway.control.audit import Audited
+
+MOST_POOLS = 100
 
 router = guarded()
 
@@ -50,11 +55,19 @@ def status_of(desk: Desk) -> dict[str, Any]:
         "policy": policy_words(policy) if policy else None,
         "jobs": dict(sorted(states.items())),
         "calls": {"pending": calls.pending + calls.later, "running": calls.running},
+        "pools": [pool._asdict() for pool in desk.calls.pools()[:MOST_POOLS]],
         "nodes": len(nodes),
         "gpus": gpus_row(nodes),
         "journal": {"records": desk.journal.last()},
+        "disk": _disk(desk.settings.home),
         "self_audit": _audited(desk.controller.audited),
     }
+
+
+def _disk(home: Path) -> dict[str, int]:
+    """Return how many bytes of the home's disk are left for the controller, and how many it has."""
+    disk = os.statvfs(home)
+    return {"free": disk.f_bavail * disk.f_frsize, "total": disk.f_blocks * disk.f_frsize}
 
 
 def _audited(told: Audited) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from clearway.calls import marks, parts, schema
 from clearway.calls.draft import Draft, values_of
 from clearway.calls.ends import Ends
-from clearway.calls.pools import Pool, smoothed
+from clearway.calls.pools import Pool, Standing, smoothed
 from clearway.calls.rates import Rates
 from clearway.calls.recipes import Recipes
 from clearway.calls.states import Kind, State
@@ -387,6 +387,14 @@ class Book:
         """Return how many calls could start, and how many workers have in hand; from any thread."""
         pools = list(self.pools.values())
         return sum(pool.backlog for pool in pools), sum(pool.held for pool in pools)
+
+    def standing(self) -> list[Standing]:
+        """Return how each pool stands that has calls or workers; from any thread."""
+        names: dict[int, set[str]] = {}
+        for recipe, number in self.recipes.pool_of.copy().items():
+            names.setdefault(number, set()).add(self.recipes.name_of(recipe) or "")
+        busy = sorted((p for p in list(self.pools.values()) if p.busy), key=lambda p: (-p.backlog, p.id))
+        return [Standing(p.id, tuple(sorted(names.get(p.id, ()))), p.backlog, p.held, p.started) for p in busy]
 
     def drop(self, connection: Connection, now_us: int) -> None:
         """Drop recipes that nothing uses, and pools that have neither recipes nor workers any more.

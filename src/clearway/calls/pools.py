@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 MOST_WORKERS = 256
 """Of one pool; more would not be fed by one controller."""
@@ -32,6 +33,16 @@ class Job:
     held: int = 0
     idle_since_us: int | None = None
     leaving: bool = False
+
+
+class Standing(NamedTuple):
+    """How a pool stands: whose calls it has (names of functions), how many could start, run; workers that are there."""
+
+    pool: int
+    functions: tuple[str, ...]
+    pending: int
+    running: int
+    workers: int
 
 
 @dataclass

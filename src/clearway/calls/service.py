@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from clearway.calls.pools import Pool
+    from clearway.calls.pools import Pool, Standing
     from clearway.calls.rates import Bound
     from clearway.calls.read import CallRow
     from clearway.calls.tables import Tables
@@ -213,6 +213,10 @@ class CallService:
         with suppress(StoreError), self.reading() as connection:  # its state tells of it; `status` has to answer
             self._later_seen = read.later(connection)
         return Counts(*self.book.counts(), self._later_seen)
+
+    def pools(self) -> list[Standing]:
+        """Tell how pools stand that have calls or workers, those first for which most wait."""
+        return self.book.standing()
 
     def name_of(self, row: CallRow) -> str:
         """Return the name of a node's function; of a join without one what it is."""

@@ -23,12 +23,12 @@ _COLUMNS = (
 
 @command("changes")
 @click.option("--who", metavar="NAME", help="Only what this one did.")
-@click.option("--since", metavar="TIME", help="Only since this moment, like 2026-12-01T08:00:00Z.")
+@click.option("--since", metavar="TIME", help="Only since this moment, or so long ago: 2d.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="At most so many.")
 def changes_command(shell: Shell, *, who: str | None, since: str | None, limit: int) -> None:
     """Tell who changed what, from where and when, the newest first; also what was refused to them.
 
-    For example: clearway changes --who ada
+    For example: clearway changes --since 2d
     """
     rows = shell.client().changes(who, since, limit)
     if shell.as_json:

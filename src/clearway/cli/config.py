@@ -110,14 +110,15 @@ def _check(shell: Shell, file: Path | None) -> None:
 def _reload(shell: Shell) -> None:
     """Have the running controller read clearway.yaml anew.
 
-    Its queues, limits, policy and tenants hold at once; what the file no longer names stays as it is. Where the
-    file is wrong nothing changes. Other settings hold from the next start on, and are named where they have changed.
+    Its queues, limits, budgets, policy and tenants hold at once; what the file no longer names stays as it is.
+    Where the file is wrong nothing changes. Other settings hold from the next start on, and are named where they
+    have changed.
     """
     row = shell.client().reload()
     if shell.as_json:
         shell.document(row)
         return
-    shell.line("queues, limits, policy and tenants of the settings are in force")
+    shell.line("queues, limits, budgets, policy and tenants of the settings are in force")
     if row["at_next_start"]:
         shell.line(f"from the next start on: {', '.join(row['at_next_start'])}")
 

@@ -24,6 +24,7 @@ def status_command(shell: Shell) -> None:
         [
             ("controller", _controller(told["controller"])),
             ("home", str(home_dir(shell.home))),
+            ("disk", f"{_rough(told['disk']['free'])} of {_rough(told['disk']['total'])} free"),
             ("policy", _order(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
             ("nodes", str(told["nodes"])),
             ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),
@@ -35,6 +36,12 @@ def status_command(shell: Shell) -> None:
         shell.line(said)
     if said := counted_only(gpus["counted_only"]):
         shell.line(said)
+
+
+def _rough(count: int) -> str:
+    """Return bytes in whole GiB or, below one, MiB."""
+    unit = shown.GIB if count >= shown.GIB else shown.MIB
+    return shown.size(count // unit * unit)
 
 
 def _found(told: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ ONCE_WIDTH, ONCE_HEIGHT = 80, 200
     help="How often it looks anew.",
 )  # fmt: skip
 def top_command(shell: Shell, once: bool, interval: float) -> None:  # noqa: FBT001 - click calls it by name
-    """Show nodes, queues, what runs and what waits, and why, as it changes. q leaves.
+    """Show nodes, queues, what runs, what waits and why, and calls by pool. q leaves.
 
     A device is drawn as · where it is idle, █ where it is held, ▄ where a part of it is, x where it is ill.
     With --json, or where there is no terminal, one screen is told and it ends.
@@ -50,6 +50,7 @@ def told(client: Client) -> dict[str, Any]:
     return {
         "controller": status["controller"],
         "counts": status["jobs"],
+        "pools": status.get("pools", []),
         "gpus": status["gpus"],
         "nodes": client.nodes(),
         "queues": client.queues(),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 HEADING_LINES = 2  # of each part: its headings, and an empty line behind it
-PARTS = 4
 LEAST_ROWS = 2
 NARROW = 100
 _NODE = {"ready": "green", "drained": "yellow", "leaving": "yellow", "quiet": "yellow", "lost": "red"}
@@ -27,12 +26,16 @@ MOST_DEVICES = 32
 def page(told: dict[str, Any], width: int, height: int) -> RenderableType:
     """Return the screen for what a controller told."""
     parts = [told["nodes"], told["queues"], told["running"], told["waiting"]]
-    room = _rooms([len(rows) for rows in parts], height - 2 - PARTS * HEADING_LINES)
+    pools = told["pools"]
+    if pools:  # most controllers have none, and no room to lose
+        parts.append(pools)
+    room = _rooms([len(rows) for rows in parts], height - 2 - len(parts) * HEADING_LINES)
     tables = [
         _nodes(told["nodes"], room[0]),
         _queues(told["queues"], room[1]),
         _running(told["running"], room[2], told["counts"].get("running", 0)),
         _waiting(told["waiting"], room[3], told["counts"].get("pending", 0), wide=width >= NARROW),
+        *([_pools(pools, room[4])] if pools else []),
     ]
     return Group(_head(told), Text(""), *(part for table in tables for part in (table, Text(""))))
 
@@ -152,6 +155,20 @@ def _waiting(rows: list[dict[str, Any]], room: int, total: int, *, wide: bool) -
         for row in rows
     ]
     return _fill(table, cells, room, max(total, len(rows)))
+
+
+def _pools(rows: list[dict[str, Any]], room: int) -> Table:
+    table = _table(
+        ("CALLS OF", "left", None), ("WORKERS", "right", 9), ("RUNNING", "right", 9), ("WAITING", "right", 9)
+    )
+    cells = [
+        [
+            ", ".join(row["functions"]) or f"pool {row['pool']}",
+            *(str(row[key]) for key in ("workers", "running", "pending")),
+        ]
+        for row in rows
+    ]
+    return _fill(table, cells, room)
 
 
 def _because(row: dict[str, Any]) -> str:

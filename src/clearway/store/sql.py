@@ -126,7 +126,7 @@ class SqlJournal:
             named = columns.job.in_(wanted[at : at + JOBS_AT_ONCE]) & columns.kind.in_(sorted(kinds))
             yield from self._parts(select(columns.body).where(named).order_by(columns.job, columns.number), reader)
 
-    def _parts(self, query: Select[tuple[bytes]], reader: Decoder[T]) -> Iterator[T]:
+    def _parts(self, query: Select[Any], reader: Decoder[T]) -> Iterator[T]:
         with (
             self._told("read"),
             self._engine.connect() as connection,

@@ -236,6 +236,23 @@ class SelfAudit(Form):
     last_at: Annotated[Moment | None, says("when that was")]
 
 
+class Disk(Form):
+    """A disk, in bytes."""
+
+    free: Annotated[int, says("what is left for the controller")]
+    total: Annotated[int, says("what it has")]
+
+
+class PoolAtHand(Form):
+    """Workers that are alike, and the calls that they work on."""
+
+    pool: Annotated[int, says("its number")]
+    functions: Annotated[list[str], says("names of the functions that it runs")]
+    pending: Annotated[int, says("calls that could start, if there were workers")]
+    running: Annotated[int, says("calls that workers have in hand")]
+    workers: Annotated[int, says("workers that are there")]
+
+
 class Status(Form):
     """The controller and what it has in hand."""
 
@@ -244,9 +261,13 @@ class Status(Form):
     policy: Annotated[Words | None, says("the words of the policy in force; durations in seconds")]
     jobs: Annotated[Counts, says("jobs at hand, by state")]
     calls: Annotated[CallsAtHand, says("small calls")]
+    pools: Annotated[
+        list[PoolAtHand], says("pools that have calls or workers, those first for which most wait; at most 100")
+    ]
     nodes: Annotated[int, says("how many nodes there are")]
     gpus: Annotated[Gpus, says("devices")]
     journal: Annotated[Records, says("the journal")]
+    disk: Annotated[Disk, says("the disk on which its home is")]
     self_audit: Annotated[SelfAudit, says("what it found when it looked at itself")]
 
 

@@ -3,7 +3,7 @@ import { h, put, s, mark, say } from "./dom.js";
 import { icon } from "./icons.js";
 import { get, onReach } from "./net.js";
 import { watch } from "./live.js";
-import { brief } from "./format.js";
+import { brief, bytes } from "./format.js";
 
 const PAGES = [
   ["now", "Now"],
@@ -24,6 +24,8 @@ const links = new Map();
 const counts = new Map();
 let reach = "waiting";
 let health = { state: "up", text: "" };
+let disk = null;
+const LOW = { part: 0.05, bytes: 10 * 2 ** 30 }; // less than both: the disk is nearly full
 
 /** Draw the frame once, and keep it up to date. */
 export function frame() {
@@ -106,6 +108,7 @@ function themes() {
 
 function showStatus(told) {
   health = { state: told.controller.state, text: told.controller.text ?? "" };
+  disk = told.disk ?? null;
   const jobs = told.jobs ?? {};
   const live = (jobs.pending ?? 0) + (jobs.running ?? 0);
   say(counts.get("jobs"), live ? brief(live) : "");
@@ -117,9 +120,11 @@ function show() {
   mark(pulse, "data-state", state);
   say(pulse.firstChild, WORDS[state]);
   mark(document.body, "data-reach", state);
-  if (place.dataset.for === `${state} ${health.text}`) return;
-  place.dataset.for = `${state} ${health.text}`;
-  put(place, notice(state));
+  const notes = [notice(state), state === "up" || state === "trouble" ? nearlyFull() : null];
+  const now = notes.map((one) => one?.textContent ?? "").join();
+  if (place.dataset.for === now) return;
+  place.dataset.for = now;
+  put(place, notes);
 }
 
 function notice(state) {
@@ -130,6 +135,11 @@ function notice(state) {
   if (state === "stuck") return said("The controller cannot write its journal.", `${health.text || health.state}. Running jobs go on; nothing new is decided until this is over.`);
   if (state === "trouble") return said("The engine has trouble.", `${health.text}. Running jobs go on; what is to start or to stop may have to wait for the engine.`);
   return null;
+}
+
+function nearlyFull() {
+  if (!disk || disk.free >= LOW.part * disk.total || disk.free >= LOW.bytes) return null;
+  return said("The disk of the controller is nearly full.", `${bytes(disk.free)} of ${bytes(disk.total)} are left. When it is full nothing new is decided. Make room, or let it forget: the setting retention, then clearway db compact.`);
 }
 
 const said = (title, text) => h("div", { class: "notice", role: "alert" }, icon("warn"), h("div", {}, h("strong", {}, title), h("p", {}, text)));
