@@ -35,16 +35,21 @@ def test_the_best_trial_is_found_and_shown(product: Product) -> None:
 name: best
 trials: 6
 parallel: 3
-space: {x: {from: -2, to: 3}, kind: [a]}
+space: {x: {from: -2, to: 3}, my-kind: [a]}
 sampler: grid
 metric: loss
-job: {run: 'echo "{\\"loss\\": $((CLEARWAY_POINT_x * CLEARWAY_POINT_x + 1))}" > $CLEARWAY_RESULT'}
+job:
+  run: >-
+    test $CLEARWAY_POINT_my_kind = a &&
+    echo "{\\"loss\\": $((CLEARWAY_POINT_x * CLEARWAY_POINT_x + 1))}" > $CLEARWAY_RESULT
 """
     done = product("search", "run", "-", "--wait", stdin=text)
     assert done.code == 0, done
-    assert 'the best is 1 at kind "a", x 0 (best.3)' in done.out
+    katib = product("search", "run", "-", stdin="{apiVersion: kubeflow.org/v1beta1, kind: Experiment}")
+    assert (katib.code, "clearway search import FILE" in katib.err) == (faults.BAD_INPUT, True)
+    assert 'the best is 1 at my-kind "a", x 0 (best.3)' in done.out
     found = product.json("search", "show", "best")
-    assert (found["state"], found["completed"], found["best"]["point"]) == ("succeeded", 6, {"kind": "a", "x": 0})
+    assert (found["state"], found["completed"], found["best"]["point"]) == ("succeeded", 6, {"my-kind": "a", "x": 0})
     assert [trial["value"] for trial in found["trials"]] == [5, 2, 1, 2, 5, 10]
     lines = product("search", "show", "best").out.splitlines()
     assert [line.split()[0] for line in lines[2:8]] == [f"best.{n}" for n in (3, 2, 4, 1, 5, 6)]

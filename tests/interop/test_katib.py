@@ -16,6 +16,7 @@ from clearway.flow.search_words import read_search
 from clearway.interop.katib import read_experiment, write_experiment
 from clearway.model.errors import InputError
 
+LOG = "metrics in its log: a trial writes loss to $CLEARWAY_METRICS"
 FILE = Path(__file__).with_name("katib-random.yaml")
 
 
@@ -34,7 +35,7 @@ def test_an_experiment_is_read() -> None:
     assert missing == [
         "spec.objective.goal", "spec.objective.additionalMetricNames",
         "spec.parameters lr: distribution logUniform; uniform instead", "spec.trialTemplate.retain",
-        "trialSpec container.image",
+        "trialSpec container.image", LOG,
     ]  # fmt: skip
     assert read_search(words).trials == 12
 
@@ -73,7 +74,7 @@ def test_what_is_written_is_read_again(space: dict[str, Any], sampler: str, tria
     assert missing == []
     again, unknown = read_experiment(yaml.safe_load(yaml.safe_dump(written)))
     assert again == words
-    assert unknown == ["trialSpec container.image"]
+    assert unknown == ["trialSpec container.image", LOG]
 
 
 def test_what_katib_does_not_have_is_named() -> None:
@@ -85,6 +86,45 @@ def test_what_katib_does_not_have_is_named() -> None:
     assert missing == ["sampler nsgaii: random instead", "stop halving", "space a: its values as texts", "job queue"]
     container = written["spec"]["trialTemplate"]["trialSpec"]["spec"]["template"]["spec"]["containers"][0]
     assert container["command"] == ["/bin/sh", "-c", "a 'b c'"]
+
+
+def experiment(**more: Any) -> dict[str, Any]:
+    """Return Katib's own experiment with parts of its `spec` otherwise."""
+    raw: dict[str, Any] = yaml.safe_load(FILE.read_text())
+    raw["spec"] |= more
+    return raw
+
+
+def test_parameters_whose_names_no_variable_may_have() -> None:
+    container = {
+        "name": "c",
+        "command": ["train", "--n=${trialParameters.n}", "--as=${trialSpec.Name}-${trialParameters.me}"],
+    }
+    template = {
+        "trialParameters": [{"name": "n", "reference": "num-epochs"}, {"name": "me", "reference": "${trialSpec.Name}"}],
+        "trialSpec": {"spec": {"template": {"spec": {"containers": [container]}}}},
+    }  # fmt: skip
+    space = [{"name": "num-epochs", "parameterType": "int", "feasibleSpace": {"min": "1", "max": "9"}}]
+    words, _ = read_experiment(experiment(parameters=space, trialTemplate=template))
+    line = 'train --n="${CLEARWAY_POINT_num_epochs}" --as="${CLEARWAY_JOB}"-"${CLEARWAY_JOB}"'
+    assert words["job"]["run"] == line
+    written, _ = write_experiment(words, "i")
+    told = written["spec"]["trialTemplate"]["trialSpec"]["spec"]["template"]["spec"]["containers"][0]["command"][2]
+    assert '--n="${trialParameters.num-epochs}"' in told
+
+
+def test_hyperband_stops_trials_by_what_they_report() -> None:
+    settings = [
+        {"name": "resource_name", "value": "layers"},
+        {"name": "eta", "value": "3"},
+        {"name": "r_l", "value": "9"},
+    ]
+    algorithm = {"algorithmName": "hyperband", "algorithmSettings": settings}
+    words, missing = read_experiment(experiment(algorithm=algorithm, earlyStopping=None))
+    assert words["stop"] == {"rule": "hyperband", "reduction": 3, "max_step": 9}
+    assert (words["sampler"], words["space"]["layers"]) == ("random", [9])
+    assert any("step by step" in one for one in missing)
+    assert read_search(words).stop is not None
 
 
 def test_the_commands(tmp_path: Path) -> None:

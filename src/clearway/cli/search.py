@@ -12,6 +12,7 @@ from clearway.cli.entering import Sayings, enter_files
 from clearway.cli.plotting import plot
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw, state
+from clearway.model.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +43,13 @@ def _run(shell: Shell, files: tuple[str, ...], wait: bool) -> int:  # noqa: FBT0
     def again(row: dict[str, Any]) -> dict[str, Any]:
         return next(one for one in client.searches() if one["name"] == row["name"])
 
-    return enter_files(
-        shell, files, ("searches", "searches"), client.run_search, again, Sayings(_told, _progress), wait=wait
-    )
+    def enter(words: dict[str, Any]) -> dict[str, Any]:
+        if words.get("kind") == "Experiment":
+            rule = "a search; what Katib calls so becomes one by: clearway search import FILE"
+            raise InputError("kind", words["kind"], rule)
+        return client.run_search(words)
+
+    return enter_files(shell, files, ("searches", "searches"), enter, again, Sayings(_told, _progress), wait=wait)
 
 
 def _progress(row: dict[str, Any]) -> str:

@@ -36,6 +36,11 @@ def _seed(field: str, value: object) -> int:
     return v.count(field, value, 0, MOST)
 
 
+def variable(name: str) -> str:
+    """Return the name of the variable in which a trial finds a value: what a variable may not have is `_`."""
+    return "CLEARWAY_POINT_" + "".join(one if one.isascii() and one.isalnum() else "_" for one in name)
+
+
 def _space(field: str, value: object) -> tuple[Dimension, ...]:
     if not isinstance(value, dict) or not value:
         raise InputError(field, value, "a map of names to lists, or to {from: .., to: ..}")

@@ -6,18 +6,23 @@ import re
 import shlex
 from typing import Any, NamedTuple
 
+from clearway.flow.search_words import variable
 from clearway.model.errors import InputError
 
 API, KIND = "kubeflow.org/v1beta1", "Experiment"
 SAMPLERS = {"random": "random", "grid": "grid", "tpe": "tpe", "cmaes": "cmaes", "sobol": "qmc"}
-NEAREST = {"multivariate-tpe": "tpe", "bayesianoptimization": "tpe", "hyperband": "random"}
+NEAREST = {"multivariate-tpe": "tpe", "bayesianoptimization": "tpe"}
 """Algorithms that have no counterpart, and the sampler that comes nearest."""
 COUNTS = {"parallelTrialCount": "parallel", "maxTrialCount": "trials", "maxFailedTrialCount": "max_failed"}
 KNOWN_SPEC = {"objective", "algorithm", "earlyStopping", "parameters", "trialTemplate", *COUNTS}
 GPU = "nvidia.com/gpu"
 MOST_STEPS = 1000
-PLACE = re.compile(r"\$\{trialParameters\.([^}]+)\}")
-VARIABLE = re.compile(r"\$\{?CLEARWAY_POINT_(\w+)\}?")
+PLACE = re.compile(r"\$\{(trialParameters\.[^}]+|trialSpec\.Name)\}")
+VARIABLE = re.compile(r"\$\{?(CLEARWAY_POINT_\w+)\}?")
+TRIAL = "trialSpec.Name"
+JOB = "${CLEARWAY_JOB}"
+HYPERBAND = {"eta": "reduction", "r_l": "max_step"}
+TELLS = ("CLEARWAY_RESULT", "CLEARWAY_METRICS")
 DEFAULT_TRIALS, DEFAULT_PARALLEL = 12, 3  # Katib's own
 
 
@@ -41,7 +46,10 @@ def read_experiment(raw: object) -> Turned:
     _algorithm(spec.get("algorithm") or {}, words, missing)
     _stopping(spec.get("earlyStopping") or {}, words, missing)
     words["space"] = {str(p["name"]): _range(p, missing) for p in spec.get("parameters") or []}
+    _resource_of_hyperband(spec.get("algorithm") or {}, words)
     words["job"] = _job(spec.get("trialTemplate") or {}, missing)
+    if not any(one in words["job"]["run"] for one in TELLS):
+        missing.append(f"metrics in its log: a trial writes {words.get('metric', 'its value')} to $CLEARWAY_METRICS")
     return Turned(words, missing)
 
 
@@ -54,6 +62,12 @@ def _objective(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -
 
 def _algorithm(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
     name = str(raw.get("algorithmName", "random"))
+    if name == "hyperband":
+        missing.append("spec.algorithm hyperband: random, where trials are stopped by what they report step by step")
+        words |= {"sampler": "random", "stop": {"rule": "hyperband"}}
+        told = {setting["name"]: setting["value"] for setting in raw.get("algorithmSettings") or []}
+        words["stop"] |= {ours: int(float(told[theirs])) for theirs, ours in HYPERBAND.items() if theirs in told}
+        return
     words["sampler"] = SAMPLERS.get(name) or NEAREST.get(name, "random")
     if name not in SAMPLERS:
         missing.append(f"spec.algorithm {name}: {words['sampler']} instead")
@@ -62,6 +76,14 @@ def _algorithm(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -
             words["seed"] = int(setting["value"])
         else:
             missing.append(f"spec.algorithm.algorithmSettings {setting['name']}")
+
+
+def _resource_of_hyperband(raw: dict[str, Any], words: dict[str, Any]) -> None:
+    """Have each trial run to its end unless it is stopped: what Katib gives out step by step is the most of it."""
+    told = {setting["name"]: setting["value"] for setting in raw.get("algorithmSettings") or []}
+    for name in words["space"]:
+        if raw.get("algorithmName") == "hyperband" and name.replace("-", "_") == told.get("resource_name"):
+            words["space"][name] = [words["stop"]["max_step"]]
 
 
 def _stopping(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
@@ -106,7 +128,11 @@ def _number(text: object) -> int | float:
 
 
 def _job(template: dict[str, Any], missing: list[str]) -> dict[str, Any]:
-    names = {p["name"]: p.get("reference", p["name"]) for p in template.get("trialParameters") or []}
+    names = {
+        f"trialParameters.{p['name']}": JOB if reference == f"${{{TRIAL}}}" else f"${{{variable(reference)}}}"
+        for p in template.get("trialParameters") or []
+        for reference in [p.get("reference", p["name"])]
+    }
     missing += [
         f"spec.trialTemplate.{key}"
         for key in template
@@ -133,13 +159,14 @@ def _job(template: dict[str, Any], missing: list[str]) -> dict[str, Any]:
 
 def _line(command: list[str], names: dict[str, str]) -> str:
     """Return a command as a line for a shell, with variables where parameters stand."""
+    names = {TRIAL: JOB, **names}
     if command[:2] in (["/bin/sh", "-c"], ["sh", "-c"]) and len(command) == 3:  # noqa: PLR2004  sh, -c and a line
-        return PLACE.sub(lambda m: f"${{CLEARWAY_POINT_{names.get(m[1], m[1])}}}", command[2])
+        return PLACE.sub(lambda m: names.get(m[1], m[0]), command[2])
     words = []
     for word in command:
         parts = PLACE.split(word)
         quoted = [
-            f'"${{CLEARWAY_POINT_{names.get(part, part)}}}"' if i % 2 else shlex.quote(part)
+            f'"{names.get(part, f"${{{part}}}")}"' if i % 2 else shlex.quote(part)
             for i, part in enumerate(parts)
             if part or len(parts) == 1
         ]
@@ -182,7 +209,7 @@ def write_experiment(words: dict[str, Any], image: str) -> Turned:
     spec["trialTemplate"] = {
         "primaryContainerName": "trial",
         "trialParameters": [{"name": name, "reference": name} for name in names],
-        "trialSpec": _trial_spec(dict(words["job"]), image, missing),
+        "trialSpec": _trial_spec(dict(words["job"]), {variable(name): name for name in names}, image, missing),
     }
     known = {"name", "space", "job", "sampler", "seed", "metric", "direction", "stop", *COUNTS.values()}
     missing += [word for word in words if word not in known]
@@ -215,16 +242,17 @@ def _parameter(name: str, one: Any, missing: list[str]) -> dict[str, Any]:  # no
     }  # fmt: skip
 
 
-def _trial_spec(job: dict[str, Any], image: str, missing: list[str]) -> dict[str, Any]:
+def _trial_spec(job: dict[str, Any], names: dict[str, str], image: str, missing: list[str]) -> dict[str, Any]:
     run = job.pop("run")
     line = run if isinstance(run, str) else shlex.join(run)
     limits = {"nvidia.com/gpu": job.pop("gpus", None), "cpu": job.pop("cpus", None), "memory": job.pop("memory", None)}
     told = {key: value for key, value in limits.items() if value is not None}
     missing += [f"job {word}" for word in job]
+    missing += [f"${one}: a trial prints its metric there, as name=value" for one in TELLS if one in line]
     container: dict[str, Any] = {
         "name": "trial",
         "image": image,
-        "command": ["/bin/sh", "-c", VARIABLE.sub(lambda m: f"${{trialParameters.{m[1]}}}", line)],
+        "command": ["/bin/sh", "-c", VARIABLE.sub(lambda m: f"${{trialParameters.{names.get(m[1], m[1])}}}", line)],
         **({"resources": {"limits": told}} if told else {}),
     }
     pod = {"spec": {"containers": [container], "restartPolicy": "Never"}}

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from clearway.flow.json_text import text_of, value_of
 from clearway.flow.search import DRAWN, UNCOUNTED, Point, draw_of, next_point, worth
+from clearway.flow.search_words import variable
 from clearway.flow.stopping import stops
 from clearway.loop import endings, flows
 from clearway.model import events as ev
@@ -155,8 +156,7 @@ def go_on(world: World) -> None:
 def _named(point: str) -> Iterator[tuple[str, str]]:
     """Yield the variables that hold the values of a point: a text bare, all else as JSON."""
     for name, value in value_of(point).items():
-        if name.isidentifier() and name.isascii():
-            yield f"CLEARWAY_POINT_{name}", value if isinstance(value, str) else text_of(name, value)
+        yield variable(name), value if isinstance(value, str) else text_of(name, value)
 
 
 def _ask(world: World, track: SearchTrack) -> None:
