@@ -14,10 +14,12 @@ jwt = pytest.importorskip("jwt", reason="needs the extra oidc")
 ec = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ec", reason="needs the extra oidc")
 rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa", reason="needs the extra oidc")
 
-from clearway.api.oidc import Issuer  # noqa: E402  behind the extra
+from clearway.api.oidc import LEEWAY_S, Issuer  # noqa: E402  behind the extra
+from clearway.api.sessions import Sessions  # noqa: E402
 from clearway.api.who import Role, Who  # noqa: E402
 from clearway.config.access_words import read_oidc  # noqa: E402
 from clearway.model.errors import ControllerError, InputError  # noqa: E402
+from clearway.model.values import SECOND_US  # noqa: E402
 from tests.api.asking import Port  # noqa: E402
 from tests.api.live import live  # noqa: E402
 
@@ -125,6 +127,18 @@ def test_claims_say_who_it_is(provider: Provider, issuer: Issuer) -> None:
     assert highest.role is Role.admin
     assert _who(issuer, provider.token(groups="ml"), "") is not None, "a text counts as a list of one"
     assert provider.fetched == 1, "keys are kept"
+
+
+def test_a_session_that_an_identity_began_ends_with_its_token(provider: Provider, issuer: Issuer) -> None:
+    now_s, sessions = int(time.time()), Sessions()
+    who = _who(issuer, provider.token(groups="ml", exp=now_s + LATER_S), "")
+    assert who is not None
+    assert who.root == who.key
+    end_us = (now_s + LATER_S + LEEWAY_S) * SECOND_US
+    cookie = sessions.enter(sessions.link(who, now_s * SECOND_US), now_s * SECOND_US)
+    assert cookie is not None
+    assert sessions.find(cookie, end_us - 1) is not None
+    assert sessions.find(cookie, end_us) is None
 
 
 def test_a_token_that_is_not_good_opens_nothing(provider: Provider, issuer: Issuer) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import io
+import os
 import socket
 import sqlite3
 import subprocess
@@ -13,7 +14,7 @@ import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -25,6 +26,7 @@ from clearway.config.home import read_running
 from clearway.model.errors import FullError, InputError, NotFoundError
 from tests.api.live import PATIENCE_S, live, until
 from tests.api.serving import served
+from tests.disks import small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,19 +166,33 @@ def test_who_takes_nothing_of_a_file_makes_room_when_others_wait(
         assert peers[1].recv(12) == b"HTTP/1.1 200", "the first one was cut off, though it never ends"
 
 
+def test_what_is_made_to_be_sent_leaves_the_journal_its_room() -> None:
+    with small_disk() as home:
+        (home / "journal.db").write_bytes(os.urandom(1_200_000))
+        head, *_ = _ended(Question("backup", str(home), "sqlite"))
+        assert (head["status"], [one.name for one in home.iterdir()]) == (507, ["journal.db"])
+
+
 def test_the_process_ends_well_when_its_answer_is_out_though_somebody_waits_still(client: Client, home: Path) -> None:
     assert client.status()
-    asked = msgspec.json.encode(Question("report", str(home), "sqlite", {"since": "1d", "until": None, "by": "queue"}))
+    head, body, said, code = _ended(
+        Question("report", str(home), "sqlite", {"since": "1d", "until": None, "by": "user"})
+    )
+    assert (head["size"], said, code) == (len(body), b"", 0)
+
+
+def _ended(asked: Question) -> tuple[dict[str, Any], bytes, bytes, int]:
+    """Have a process answer while its stdin stays open; return head, body, stderr and exit code."""
     command, pipe = [sys.executable, "-m", "clearway.api.past.child"], subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write(asked + b"\n")
+        process.stdin.write(msgspec.json.encode(asked) + b"\n")
         process.stdin.flush()
         head, _, body = process.stdout.read().partition(b"\n")
-        said = process.stderr.read()
-    assert (msgspec.json.decode(head)["size"], said, process.returncode) == (len(body), b"", 0)
+        said, code = process.stderr.read(), process.wait()
+    return msgspec.json.decode(head), body, said, code
 
 
 def test_more_than_can_wait_are_told_to_ask_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -316,9 +316,11 @@ def test_looking_ahead_ends_when_it_is_told_to_and_says_up_to_when() -> None:
     bench = Bench(node("n1"))
     bench.submit(job("a", 4, time_limit_us=9 * S))
     *_, number = bench.submit(*(job(f"b{n}", 4, time_limit_us=9 * S) for n in range(5)))
-    left = iter([True, True, False, False])
+    left = iter([True, True, True, False, False])
     found = outlook(bench.world, number, bench.now_us, lambda: next(left))
     assert (found.start_us, found.looked_us) == (None, 18 * S)
+    found = outlook(bench.world, number, bench.now_us, lambda: False)
+    assert (found.start_us, found.looked_us) == (None, bench.now_us), "no world is copied where no time is left"
     assert outlook(bench.world, number, bench.now_us).looked_us is None
 
 

@@ -90,7 +90,7 @@ class Issuer:
             return None
         tenant = claims.get(said.tenant, "") if said.tenant else ""
         tenant = tenant if isinstance(tenant, str) else ""
-        until_us = int((claims["exp"] + LEEWAY_S) * SECOND_US)
+        until_us = (int(claims["exp"]) + LEEWAY_S) * SECOND_US
         key = f"oidc {name}"
         return Who(name, max(roles), tenant, "oidc", key, frozenset(), address, until_us, key)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import msgspec
 
+from clearway.api.body import check_room
 from clearway.api.pace import PIECE_BYTES
 from clearway.api.past.questions import audit, cycle, moment, report
 from clearway.api.past.then import why_then
@@ -40,6 +41,8 @@ NICE = 10
 """Whoever decides goes first."""
 FOLDER = "sent-"
 """With this begin the names of folders in a home in which what is sent is made."""
+WRITES = frozenset({"backup", "bundle", "history", "whatif"})
+"""What is made in the home before it is sent or kept: at most as much as the journal."""
 JSON, BYTES, LINES = "application/json", "application/octet-stream", "application/x-ndjson"
 
 
@@ -68,6 +71,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, partial(_leave, folder))
     Thread(target=_watch, daemon=True).start()
     try:
+        if asked.what in WRITES:
+            _check_room(Path(asked.home))
         folder.mkdir(mode=0o700)
         told = _answer(asked, folder)
     except ClearwayError as error:
@@ -81,6 +86,11 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 0
+
+
+def _check_room(home: Path) -> None:
+    """Raise StoreError where a copy of the journal would take the room that the journal itself needs."""
+    check_room(home, sum(file.stat().st_size for file in home.glob("journal.db*")))
 
 
 def _leave(folder: Path, _number: int, _frame: FrameType | None) -> NoReturn:
