@@ -291,3 +291,14 @@ def test_a_person_answers_deep_inside_and_never_by_mistake(product: Product) -> 
     assert product("flow", "resume", "deep", "--value", "true").code == 0
     until(lambda: product.json("flow", "show", "deep")["state"] == "succeeded", "it is over")
     assert steps(product, "deep")["ask"]["result"] is True
+
+
+def test_a_line_passes_beside_what_lies_between(product: Product, tmp_path: Path) -> None:
+    file = tmp_path / "long.yaml"
+    steps = "{name: a, run: x}, {name: b, after: [a], run: x}, {name: c, after: [a, b], run: x}"
+    file.write_text(f"{{name: long, steps: [{steps}]}}")
+    image = product("flow", "graph", str(file), "--format", "svg").out
+    assert (image.count("<rect"), image.count("<path")) == (3, 4)
+    through = re.findall(r"C\d+ \d+ \d+ \d+ (\d+) \d+ v", image)
+    (box,) = re.findall(r'<title>b: pending</title><rect x="(\d+)"', image)
+    assert not int(box) <= int(through[0]) <= int(box) + 150

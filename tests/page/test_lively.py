@@ -160,6 +160,24 @@ def test_a_workflow_as_a_drawing_and_step_by_step(visitor: Visitor) -> None:
     visitor.see("its condition is false")
 
 
+def test_a_workflow_says_what_it_waits_for_and_a_person_answers(visitor: Visitor, place: Place) -> None:
+    inner = {"steps": [{"name": "sure", "pause": "Sure?"}]}
+    steps = [{"name": "behind", "after": ["ask"], "run": "true", "workdir": "/"}, {"name": "part", "workflow": inner}]
+    ask = {"name": "ask", "pause": "Deploy it?"}
+    flow = place.client.run_flow({"name": "deploys", "steps": [ask, *steps]})["id"]
+    visitor.go("workflows")
+    visitor.see("waits for a person: ask, part.sure")
+    visitor.go(f"workflows/flow/{flow}")
+    visitor.see("waits for ask")
+    visitor.see("waits for a person: sure")
+    visitor.press("Answer ...")
+    visitor.page.get_by_label("The answer: JSON, or a text").fill("yes")
+    visitor.press("Answer")
+    visitor.agree("Answer")
+    until(lambda: place.client.flow(f"id:{flow}")["steps"][0]["result"] == "yes", "it has the answer")
+    place.client.cancel_flow(f"id:{flow}")
+
+
 def test_a_search_with_its_trials(visitor: Visitor) -> None:
     visitor.go("workflows/search/learning-rate")
     visitor.page.get_by_role("img", name="Values of 24 trials").wait_for()

@@ -70,5 +70,9 @@ def test_nodes_run_as_tasks_and_langgraph_keeps_its_loop() -> None:
 def test_what_cannot_go_elsewhere_is_told() -> None:
     with pytest.raises(InputError, match="store"):
         on_clearway(built(wants), here=["ask"])
+    with pytest.raises(InputError, match="a node without interrupt, or one named in `here`"):
+        on_clearway(built())
+    with pytest.raises(InputError, match="before `compile`"):
+        on_clearway(built().compile())
     with pytest.raises(InputError, match="nobody"):
         on_clearway(built(), here=["nobody"])

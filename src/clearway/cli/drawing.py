@@ -57,15 +57,18 @@ def as_mermaid(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"  classDef {state} fill:{fill}"
 
 
+MOST_LANES = 60
 WIDE, HIGH, ACROSS, DOWN, EDGE, MOST_LETTERS = 150, 34, 24, 44, 16, 20
 
 
 def as_svg(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of an SVG image: a row for each depth, steps side by side, lines from each to those behind it."""
-    depth = _depths(steps)
+    places = _spread(steps)
+    depth = _depths(places)
     rows: dict[int, list[str]] = {}
-    for step in steps:
+    for step in places:
         rows.setdefault(depth[step["name"]], []).append(step["name"])
+    _untangle(rows, {step["name"]: step["after"] for step in places})
     most = max(map(len, rows.values()), default=0)
     wide = 2 * EDGE + most * (WIDE + ACROSS) - ACROSS
     place = {
@@ -76,17 +79,50 @@ def as_svg(steps: Sequence[dict[str, Any]]) -> Iterator[str]:
     high = 2 * EDGE + len(rows) * (HIGH + DOWN) - DOWN
     size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
     yield f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">'
-    for step in steps:
-        yield from (_line(place[before], place[step["name"]]) for before in step["after"])
+    for step in places:
+        lane = step.get("lane", False)
+        yield from (_line(place[before], place[step["name"]], HIGH if lane else 0) for before in step["after"])
     for step in steps:
         yield _box(step, *place[step["name"]])
     yield "</svg>"
 
 
-def _line(begin: tuple[int, int], end: tuple[int, int]) -> str:
+def _spread(steps: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """Return steps with lanes beside those that a line would pass under; none where that would be very many."""
+    depth, lanes, found = _depths(steps), [], []
+    for step in steps:
+        after = []
+        for before in step["after"]:
+            last = before
+            for y in range(depth[before] + 1, depth[step["name"]]):
+                lane = {"name": f"{before} {step['name']} {y}", "after": [last], "lane": True}
+                lanes.append(lane)
+                last = lane["name"]
+            after.append(last)
+        found.append({**step, "after": after})
+    return steps if len(lanes) > MOST_LANES else sorted([*found, *lanes], key=lambda one: _rank(depth, one))
+
+
+def _untangle(rows: dict[int, list[str]], after: dict[str, list[str]]) -> None:
+    """Put each below what it comes after: in the order of the middle of these."""
+    at: dict[str, float] = {}
+    for y in sorted(rows):
+        middle = {name: sum(at[one] for one in after[name]) / max(1, len(after[name])) for name in rows[y]}
+        rows[y].sort(key=middle.__getitem__)
+        at |= {name: i - len(rows[y]) / 2 for i, name in enumerate(rows[y])}
+
+
+def _rank(depth: dict[str, int], one: dict[str, Any]) -> int:
+    """Return the row of a step, or that of a lane, which stands at the end of its name."""
+    return int(one["name"].rpartition(" ")[2]) if one.get("lane") else depth[one["name"]]
+
+
+def _line(begin: tuple[int, int], end: tuple[int, int], more: int) -> str:
+    """Return a line from below one place to another, and `more` downwards: through a lane."""
     x, y, to_x, to_y = begin[0] + WIDE // 2, begin[1] + HIGH, end[0] + WIDE // 2, end[1]
     middle = (y + to_y) // 2
-    return f'<path d="M{x} {y} C{x} {middle} {to_x} {middle} {to_x} {to_y}" fill="none" stroke="#888"/>'
+    on = f" v{more}" if more else ""
+    return f'<path d="M{x} {y} C{x} {middle} {to_x} {middle} {to_x} {to_y}{on}" fill="none" stroke="#888"/>'
 
 
 def _box(step: dict[str, Any], x: int, y: int) -> str:

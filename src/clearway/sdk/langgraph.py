@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LOCAL = frozenset({"config", "runtime", "store", "writer", "previous"})
 """What LangGraph hands a node by the name of a parameter: it cannot go to another process."""
+CALLED = frozenset({"interrupt", "get_config", "get_store", "get_stream_writer", "get_runtime"})
+"""What a node may call that asks LangGraph's own process."""
 
 
 def on_clearway(
@@ -42,6 +44,10 @@ def on_clearway(
     Nodes named in `here`, and those that are no plain functions, run where the graph runs. InputError: a name that is
     no node, or a node that needs what cannot go to another process.
     """
+    if not hasattr(builder, "compile"):
+        raise InputError(
+            "builder", builder, "a StateGraph of LangGraph before `compile`: on_clearway(builder).compile(..)"
+        )
     given = words or {}
     for name in (*here, *given):
         if name not in builder.nodes:
@@ -52,10 +58,18 @@ def on_clearway(
         function = getattr(node.runnable, "func", None)
         if name in here or function is None:
             continue
-        if wants := LOCAL & set(inspect.signature(function).parameters):
+        if wants := (LOCAL & set(inspect.signature(function).parameters)) | _calls(function):
             raise InputError("node", name, f"a node without {', '.join(sorted(wants))}, or one named in `here`")
         found.nodes[name] = _elsewhere(node, function, {"name": name, **for_all, **given.get(name, {})})
     return found
+
+
+def _calls(function: Callable[..., Any]) -> set[str]:
+    """Return what a function calls of LangGraph that works in its own process alone, as far as its code shows."""
+    names = getattr(getattr(function, "__code__", None), "co_names", ())
+    known = getattr(function, "__globals__", {})
+    called = [known[name] for name in names if name in known]
+    return {one.__name__ for one in called if getattr(one, "__name__", "") in CALLED and "langgraph" in one.__module__}
 
 
 def _elsewhere(node: Any, function: Callable[..., Any], words: dict[str, object]) -> Any:  # noqa: ANN401  LangGraph's own

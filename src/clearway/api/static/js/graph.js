@@ -8,6 +8,7 @@ const TALL = 46;
 const FAR = 56;
 const NEAR = 28;
 const DOWN = 16;
+const MOST_LANES = 60;
 
 /** Return the columns of steps: each one right of all that it comes after. */
 export function columns(steps) {
@@ -35,6 +36,22 @@ export function columns(steps) {
   return found;
 }
 
+/** Put lanes beside the steps that a line would pass under; where that would be very many, lines pass under them. */
+function spread(steps) {
+  const depth = new Map(columns(steps).flatMap((column, x) => column.map((step) => [step.name, x])));
+  const lanes = [];
+  const found = steps.map((step) => ({ ...step, after: step.after.map((before) => {
+    let last = before;
+    for (let x = (depth.get(before) ?? Infinity) + 1; x < depth.get(step.name); x += 1) {
+      const lane = { name: `${before} ${step.name} ${x}`, after: [last], lane: true };
+      lanes.push(lane);
+      last = lane.name;
+    }
+    return last;
+  }) }));
+  return lanes.length > MOST_LANES ? steps : [...found, ...lanes];
+}
+
 /** How wide a step is, and how far from the next: so that all are seen at once, where the page has room for that. */
 function measures(many) {
   const room = document.getElementById("page").clientWidth - 90;
@@ -45,7 +62,7 @@ function measures(many) {
 
 /** Draw steps; `choose(step)` is called for the one that is picked. */
 export function graph(steps, chosen, choose) {
-  const found = columns(steps);
+  const found = columns(spread(steps));
   const most = Math.max(...found.map((column) => column.length));
   const { wide, across } = measures(found.length);
   const width = found.length * (wide + across) - across + 8;
@@ -55,8 +72,10 @@ export function graph(steps, chosen, choose) {
     const top = (height - (column.length * (TALL + DOWN) - DOWN)) / 2;
     column.forEach((step, y) => at.set(step.name, [4 + x * (wide + across), top + y * (TALL + DOWN)]));
   });
-  const lines = steps.flatMap((step) => step.after.filter((one) => at.has(one)).map((one) => line(at.get(one), at.get(step.name), wide)));
-  const drawing = s("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines), steps.map((step) => box(step, at.get(step.name), wide, step.name === chosen, choose)));
+  const all = found.flat();
+  const lines = all.flatMap((step) => step.after.filter((one) => at.has(one)).map((one) => line(at.get(one), at.get(step.name), wide)));
+  const lanes = all.filter((step) => step.lane).map((step) => at.get(step.name)).map(([x, y]) => s("path", { d: `M${x} ${y + TALL / 2}H${x + wide}` }));
+  const drawing = s("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines, lanes), steps.map((step) => box(step, at.get(step.name), wide, step.name === chosen, choose)));
   return h("div", { class: "graph-hold", tabindex: "0", role: "region", "aria-label": "The steps as a drawing" }, drawing);
 }
 
@@ -67,7 +86,7 @@ function line([x1, y1], [x2, y2], wide) {
 }
 
 function box(step, [x, y], wide, pressed, choose) {
-  const [tag, words] = shapeOf(step.state);
+  const [tag, shape] = shapeOf(step.state);
   const letters = Math.floor((wide - 37) / 7);
   const name = step.name.length > letters ? `${step.name.slice(0, letters - 1)}…` : step.name;
   const jobs = step.jobs > 1 ? ` · ${step.jobs} jobs` : "";
@@ -80,8 +99,11 @@ function box(step, [x, y], wide, pressed, choose) {
     "g",
     { class: "graph-step", tabindex: "0", role: "button", "aria-pressed": String(pressed), "aria-label": `${step.name}: ${step.state}`, data: { state: step.state }, transform: `translate(${x} ${y})`, onclick: act, onkeydown: act },
     s("rect", { width: wide, height: TALL, rx: 9 }),
-    s("svg", { x: 12, y: 10, width: 14, height: 14, viewBox: "0 0 14 14", class: "graph-shape" }, s(tag, words)),
+    s("svg", { x: 12, y: 10, width: 14, height: 14, viewBox: "0 0 14 14", class: "graph-shape" }, s(tag, shape)),
     s("text", { x: 33, y: 21, class: "graph-name" }, name),
-    s("text", { x: 33, y: 37, class: "graph-state" }, `${step.state.replaceAll("_", " ")}${jobs}`),
+    s("text", { x: 33, y: 37, class: "graph-state" }, `${words(step)}${jobs}`),
   );
 }
+
+/** What is written on a step: its state, or that it waits though it has begun. */
+const words = (step) => (step.pause ? "waits for a person" : step.job?.state === "pending" ? "waits" : step.state.replaceAll("_", " "));

@@ -3,7 +3,8 @@ import { h, put } from "../dom.js";
 import { get, path, post } from "../net.js";
 import { watch } from "../live.js";
 import { bones, code, confirm, empty, faultText, heading, meter, panel, state, table, told, when } from "../parts.js";
-import { brief, number } from "../format.js";
+import { brief } from "../format.js";
+import { short } from "./search_plot.js";
 
 const KINDS = new Set(["flow_began", "flow_step", "flow_ended", "search_began", "search_ended", "schedule_changed", "tick", "ended", "started"]);
 
@@ -27,7 +28,7 @@ function flowsPanel(flows) {
     { name: "Run", right: true, cell: (flow) => String(flow.run) },
     { name: "Began", when: true, cell: (flow) => when(flow.began) },
     { name: "Steps", wide: true, cell: (flow) => h("span", { class: "chips" }, Object.entries(flow.steps).map(([name, many]) => h("span", { class: "chip" }, h("b", {}, brief(many)), name.replaceAll("_", " ")))) },
-    { name: "Why", long: true, cell: (flow) => flow.reason && h("span", { class: "name quiet" }, flow.reason.text) },
+    { name: "Why", long: true, cell: (flow) => (flow.reason ?? flow.asks.length > 0) && h("span", { class: "name quiet" }, flow.reason?.text ?? `waits for a person: ${flow.asks.slice(0, 3).join(", ")}`) },
   ];
   return panel("Workflows", {}, h("div", { class: "scroll" }, table(columns, flows, { caption: "Workflows, newest first" })));
 }
@@ -60,7 +61,7 @@ function searchesPanel(searches) {
     { name: "Trials", cell: (one) => meter(one.completed / Math.max(1, one.wanted), { label: `${one.completed} of ${one.wanted} trials` }) },
     { name: "Done", right: true, cell: (one) => `${brief(one.completed)} of ${brief(one.wanted)}` },
     { name: "Failed", right: true, cell: (one) => brief(one.failed) },
-    { name: "Best", wide: true, cell: (one) => one.best && h("span", { class: "name" }, `${typeof one.best.value === "number" ? number(one.best.value) : JSON.stringify(one.best.value)} at ${Object.entries(one.best.point).map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`).join(", ")}`) },
+    { name: "Best", wide: true, cell: (one) => one.best && h("span", { class: "name" }, `${typeof one.best.value === "number" ? short(one.best.value) : JSON.stringify(one.best.value)} at ${Object.entries(one.best.point).map(([name, value]) => `${name} ${typeof value === "string" ? value : typeof value === "number" ? short(value) : JSON.stringify(value)}`).join(", ")}`) },
   ];
   return panel("Searches", {}, h("div", { class: "scroll" }, table(columns, searches, { caption: "Searches, newest first" })));
 }
