@@ -264,3 +264,19 @@ def test_help_goes_down_to_the_commands_of_a_command() -> None:
     assert (said.exit_code, "--guarantee" in said.stdout) == (0, True)
     assert CliRunner().invoke(cli, ["help", "queue", "nope"]).exit_code == 2
     assert CliRunner().invoke(cli, ["help", "ps", "nope"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("flow", "clear", "W"), "flow retry NAME --from STEP"),
+        (("flow", "shwo"), "did you mean 'show'"),
+        (("schedule", "create"), "schedule set FILE"),
+        (("schedule", "trigger", "S"), "does its work now"),
+        (("search", "best"), "search show NAME"),
+        (("queue", "zzzz"), "no command 'zzzz' of queue"),
+    ],
+)
+def test_a_command_that_a_group_does_not_have(words: tuple[str, ...], said: str) -> None:
+    result = CliRunner().invoke(cli, words)
+    assert (result.exit_code, said in result.stderr) == (faults.BAD_INPUT, True), result.stderr

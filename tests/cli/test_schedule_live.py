@@ -118,3 +118,14 @@ def test_what_comes_is_seen_before_and_after_it_is_set(product: Product, tmp_pat
     assert product("schedule", "next", "nobody").code == faults.NOT_FOUND
     assert product("schedule", "next", "ahead", "--count", "101").code != 0
     assert product("schedule", "remove", "ahead").code == 0
+
+
+def test_all_are_paused_at_once_and_go_on(product: Product) -> None:
+    for name in ("one", "two"):
+        assert product("schedule", "set", "-", stdin=f"{{name: {name}, cron: '@yearly', job: {{run: x}}}}").code == 0
+    assert product("schedule", "pause").code == faults.BAD_INPUT
+    assert product("schedule", "pause", "one", "--all").code == faults.BAD_INPUT
+    assert product("schedule", "pause", "--all").code == 0
+    assert all(r["paused"] for r in product.json("schedule", "list")["schedules"])
+    assert product("schedule", "resume", "one", "two").code == 0
+    assert not row(product, "one")["paused"]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clearway.cli import shown
 from clearway.cli.shell import Shell, command, group
 from clearway.cli.table import Column, draw
+from clearway.model.errors import InputError
+
+if TYPE_CHECKING:
+    from clearway.sdk.client import Client
 
 _COLUMNS = (
     Column("SCHEDULE", cut=True),
@@ -21,6 +25,8 @@ _COLUMNS = (
 _TICKS = (Column("SCHEDULE", cut=True), Column("TICK"), Column("STARTS"))
 _MOST_TICKS = 100
 NAME = click.argument("name", metavar="NAME")
+NAMES = click.argument("names", nargs=-1, metavar="[NAME]...")
+ALL = click.option("--all", "everything", is_flag=True, help="All schedules that there are.")
 
 
 @group("schedule")
@@ -97,17 +103,27 @@ def _starts(tick: dict[str, Any]) -> str:
 
 
 @command("pause")
-@NAME
-def _pause(shell: Shell, name: str) -> None:
-    """Have the schedule NAME let its ticks pass."""
-    _told(shell, [shell.client().pause_schedule(name)])
+@NAMES
+@ALL
+def _pause(shell: Shell, names: tuple[str, ...], everything: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Have the schedules NAME let their ticks pass; what runs of them goes on."""
+    client = shell.client()
+    _told(shell, [client.pause_schedule(name) for name in _meant(client, names, everything=everything)])
 
 
 @command("resume")
-@NAME
-def _resume(shell: Shell, name: str) -> None:
-    """Have the schedule NAME fire again; ticks that passed are not made up for."""
-    _told(shell, [shell.client().resume_schedule(name)])
+@NAMES
+@ALL
+def _resume(shell: Shell, names: tuple[str, ...], everything: bool) -> None:  # noqa: FBT001 - click calls it by name
+    """Have the schedules NAME fire again; ticks that passed are not made up for."""
+    client = shell.client()
+    _told(shell, [client.resume_schedule(name) for name in _meant(client, names, everything=everything)])
+
+
+def _meant(client: Client, names: tuple[str, ...], *, everything: bool) -> list[str]:
+    if bool(names) == everything:
+        raise InputError("NAME", list(names) or None, "names of schedules, or --all")
+    return [row["name"] for row in client.schedules()] if everything else list(names)
 
 
 @command("remove")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clearway.cli import faults
+from clearway.cli.habits import hint
 from clearway.cli.shown import keep_time, plain
 from clearway.model.errors import ClearwayError
 
@@ -91,6 +92,16 @@ def command(name: str, **settings: Any) -> Callable[[Callable[..., int | None]],
     return make
 
 
+class _Group(click.Group):
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of a line, or say which one is meant."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r} of {self.name}{hint(str(self.name), args[0], self.commands)}")
+        return super().resolve_command(ctx, args)
+
+
 def group(name: str) -> Callable[[Callable[[], None]], click.Group]:
     """Make a function the group of commands that its docstring explains; the shared options may stand behind it."""
 
@@ -101,7 +112,7 @@ def group(name: str) -> Callable[[Callable[[], None]], click.Group]:
             outer = context.find_object(Shell) or Shell()
             context.obj = Shell(home or outer.home, as_json or outer.as_json)
 
-        made: click.Group = click.group(name)(shared_options(keep))
+        made: click.Group = click.group(name, cls=_Group)(shared_options(keep))
         return made
 
     return make
