@@ -46,6 +46,28 @@ def test_what_is_none_is_refused(raw: object) -> None:
         read_experiment(raw)
 
 
+JUNK: list[Any] = [None, 3, -1, "x", "nan", "1e999", True, [], {}, [3], ["x"], {"a": 1}, [{}], [{"name": 3}]]
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Return all places inside a value: what holds it, and under what."""
+    keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return [one for key in keys for one in ((value, key), *places(value[key]))]
+
+
+@given(st.data())
+def test_whatever_stands_in_a_place_it_is_read_or_refused(data: st.DataObject) -> None:
+    raw = yaml.safe_load(Path(__file__).with_name("katib-random.yaml").read_text())
+    for _ in range(data.draw(st.integers(1, 3))):
+        holder, key = data.draw(st.sampled_from(places(raw)))
+        holder[key] = data.draw(st.sampled_from(JUNK))
+    try:
+        words, _ = read_experiment(raw)
+        read_search(words)
+    except InputError as error:
+        assert str(error)
+
+
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}", fullmatch=True)
 RANGES = st.one_of(
     st.builds(lambda a, b: {"from": a, "to": a + b}, st.integers(-9, 9), st.integers(0, 9)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 from clearway.flow.search_words import variable
@@ -37,20 +38,60 @@ def read_experiment(raw: object) -> Turned:
     """Return an Experiment as the words of a search. InputError: it is none, or says nothing that could be run."""
     if not isinstance(raw, dict) or raw.get("kind") != KIND:
         raise InputError("kind", raw.get("kind") if isinstance(raw, dict) else raw, f"an {KIND} of {API}")
-    spec: dict[str, Any] = raw.get("spec") or {}
+    spec = _map("spec", raw)
     missing = [f"spec.{key}" for key in spec if key not in KNOWN_SPEC]
-    words: dict[str, Any] = {"name": str((raw.get("metadata") or {}).get("name", "experiment"))}
+    words: dict[str, Any] = {"name": str(_map("metadata", raw).get("name", "experiment"))}
     counts = {"maxTrialCount": DEFAULT_TRIALS, "parallelTrialCount": DEFAULT_PARALLEL, **spec}
-    words |= {word: int(counts[key]) for key, word in COUNTS.items() if key in counts}
-    _objective(spec.get("objective") or {}, words, missing)
-    _algorithm(spec.get("algorithm") or {}, words, missing)
-    _stopping(spec.get("earlyStopping") or {}, words, missing)
-    words["space"] = {str(p["name"]): _range(p, missing) for p in spec.get("parameters") or []}
-    _resource_of_hyperband(spec.get("algorithm") or {}, words)
-    words["job"] = _job(spec.get("trialTemplate") or {}, missing)
+    words |= {word: _whole(key, counts[key]) for key, word in COUNTS.items() if key in counts}
+    _objective(_map("objective", spec), words, missing)
+    _algorithm(_map("algorithm", spec), words, missing)
+    _stopping(_map("earlyStopping", spec), words, missing)
+    words["space"] = {p["name"]: _range(p, missing) for p in _maps("parameters", spec)}
+    _resource_of_hyperband(_map("algorithm", spec), words)
+    words["job"] = _job(_map("trialTemplate", spec), missing)
     if not any(one in words["job"]["run"] for one in TELLS):
         missing.append(f"metrics in its log: a trial writes {words.get('metric', 'its value')} to $CLEARWAY_METRICS")
     return Turned(words, missing)
+
+
+def _map(field: str, raw: dict[str, Any]) -> dict[str, Any]:
+    found = raw.get(field) or {}
+    if not isinstance(found, dict):
+        raise InputError(field, found, "a map")
+    return found
+
+
+def _maps(field: str, raw: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a list of maps that each have a name."""
+    found = _list(field, raw)
+    for one in found:
+        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+            raise InputError(field, one, "a list of maps with a `name`")
+    return found
+
+
+def _list(field: str, raw: dict[str, Any]) -> list[Any]:
+    found = raw.get(field) or []
+    if not isinstance(found, list):
+        raise InputError(field, found, "a list")
+    return found
+
+
+def _whole(field: str, value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError:
+        raise InputError(field, value, "a whole number") from None
+
+
+def _real(field: str, value: object) -> float:
+    try:
+        found = float(str(value))
+    except ValueError:
+        found = inf
+    if not isfinite(found):
+        raise InputError(field, value, "a number")
+    return found
 
 
 def _objective(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
@@ -65,25 +106,27 @@ def _algorithm(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -
     if name == "hyperband":
         missing.append("spec.algorithm hyperband: random, where trials are stopped by what they report step by step")
         words |= {"sampler": "random", "stop": {"rule": "hyperband"}}
-        told = {setting["name"]: setting["value"] for setting in raw.get("algorithmSettings") or []}
-        words["stop"] |= {ours: int(float(told[theirs])) for theirs, ours in HYPERBAND.items() if theirs in told}
+        told = {setting["name"]: setting.get("value") for setting in _maps("algorithmSettings", raw)}
+        words["stop"] |= {
+            ours: int(_real(theirs, told[theirs])) for theirs, ours in HYPERBAND.items() if theirs in told
+        }
         return
     words["sampler"] = SAMPLERS.get(name) or NEAREST.get(name, "random")
     if name not in SAMPLERS:
         missing.append(f"spec.algorithm {name}: {words['sampler']} instead")
-    for setting in raw.get("algorithmSettings") or []:
+    for setting in _maps("algorithmSettings", raw):
         if setting["name"] == "random_state":
-            words["seed"] = int(setting["value"])
+            words["seed"] = _whole("random_state", setting.get("value"))
         else:
             missing.append(f"spec.algorithm.algorithmSettings {setting['name']}")
 
 
 def _resource_of_hyperband(raw: dict[str, Any], words: dict[str, Any]) -> None:
     """Have each trial run to its end unless it is stopped: what Katib gives out step by step is the most of it."""
-    told = {setting["name"]: setting["value"] for setting in raw.get("algorithmSettings") or []}
+    told = {setting["name"]: setting.get("value") for setting in _maps("algorithmSettings", raw)}
     for name in words["space"]:
         if raw.get("algorithmName") == "hyperband" and name.replace("-", "_") == told.get("resource_name"):
-            words["space"][name] = [words["stop"]["max_step"]]
+            words["space"][name] = [words["stop"].get("max_step")]
 
 
 def _stopping(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) -> None:
@@ -93,66 +136,69 @@ def _stopping(raw: dict[str, Any], words: dict[str, Any], missing: list[str]) ->
         missing.append(f"spec.earlyStopping {raw.get('algorithmName')}")
         return
     stop: dict[str, Any] = {"rule": "median"}
-    for setting in raw.get("algorithmSettings") or []:
+    for setting in _maps("algorithmSettings", raw):
         word = {"min_trials_required": "min_trials", "start_step": "min_step"}.get(setting["name"])
         if word is None:
             missing.append(f"spec.earlyStopping.algorithmSettings {setting['name']}")
         else:
-            stop[word] = int(setting["value"])
+            stop[word] = _whole(setting["name"], setting.get("value"))
     words["stop"] = stop
 
 
 def _range(raw: dict[str, Any], missing: list[str]) -> Any:  # noqa: ANN401  a list or a range
-    space, kind, name = raw.get("feasibleSpace") or {}, raw.get("parameterType"), raw["name"]
+    space, kind, name = _map("feasibleSpace", raw), raw.get("parameterType"), raw["name"]
     if space.get("distribution", "uniform") != "uniform":
         missing.append(f"spec.parameters {name}: distribution {space['distribution']}; uniform instead")
     if kind in ("categorical", "discrete"):
-        return [str(one) if kind == "categorical" else _number(one) for one in space.get("list") or []]
-    cast = int if kind == "int" else float
-    low, high = cast(space["min"]), cast(space["max"])
+        return [str(one) if kind == "categorical" else _number(one) for one in _list("list", space)]
+    cast = _whole if kind == "int" else _real
+    low, high = cast("min", space.get("min")), cast("max", space.get("max"))
     if not space.get("step"):
         return {"from": low, "to": high}
-    step = cast(space["step"])
+    step = cast("step", space["step"])
+    if step <= 0:
+        raise InputError("step", space["step"], "above 0")
     many = int((high - low) / step + 1e-9) + 1  # what a decimal fraction loses
     if not 0 < many <= MOST_STEPS:
         missing.append(f"spec.parameters {name}: step {space['step']}")
         return {"from": low, "to": high}
     if step == 1 and kind == "int":
         return {"from": low, "to": high}
-    return [cast(round(low + i * step, 12)) for i in range(many)]
+    return [cast("step", round(low + i * step, 12)) for i in range(many)]
 
 
 def _number(text: object) -> int | float:
-    value = float(str(text))
+    value = _real("list", text)
     return int(value) if value.is_integer() and "." not in str(text) else value
 
 
 def _job(template: dict[str, Any], missing: list[str]) -> dict[str, Any]:
     names = {
         f"trialParameters.{p['name']}": JOB if reference == f"${{{TRIAL}}}" else f"${{{variable(reference)}}}"
-        for p in template.get("trialParameters") or []
-        for reference in [p.get("reference", p["name"])]
+        for p in _maps("trialParameters", template)
+        for reference in [str(p.get("reference", p["name"]))]
     }
     missing += [
         f"spec.trialTemplate.{key}"
         for key in template
         if key not in ("trialParameters", "trialSpec", "primaryContainerName")
     ]
-    pod = (((template.get("trialSpec") or {}).get("spec") or {}).get("template") or {}).get("spec") or {}
-    containers = pod.get("containers") or []
+    trial = _map("trialSpec", template)
+    pod = _map("spec", _map("template", _map("spec", trial)))
+    containers = [one for one in _list("containers", pod) if isinstance(one, dict)]
     wanted = template.get("primaryContainerName")
     container = next((one for one in containers if one.get("name") == wanted), containers[0] if containers else None)
     if container is None or not (container.get("command") or container.get("args")):
-        raise InputError("trialSpec", (template.get("trialSpec") or {}).get("kind"), "a Job with a container's command")
+        raise InputError("trialSpec", trial.get("kind"), "a Job with a container's command")
     missing += [f"trialSpec container {one.get('name')}" for one in containers if one is not container]
     missing += [
         f"trialSpec container.{key}" for key in container if key not in ("name", "command", "args", "resources")
     ]
     missing += [f"trialSpec.{key}" for key in pod if key not in ("containers", "restartPolicy")]
-    command = [*(container.get("command") or []), *(container.get("args") or [])]
+    command = [*_list("command", container), *_list("args", container)]
     job: dict[str, Any] = {"run": _line([str(word) for word in command], names)}
-    resources = container.get("resources") or {}
-    for key, value in {**(resources.get("requests") or {}), **(resources.get("limits") or {})}.items():
+    resources = _map("resources", container)
+    for key, value in {**_map("requests", resources), **_map("limits", resources)}.items():
         _resource(key, value, job, missing)
     return job
 
@@ -177,9 +223,9 @@ def _line(command: list[str], names: dict[str, str]) -> str:
 def _resource(key: str, value: object, job: dict[str, Any], missing: list[str]) -> None:
     text = str(value)
     if key == GPU:
-        job["gpus"] = int(text)
+        job["gpus"] = _whole(key, text)
     elif key == "cpu":
-        job["cpus"] = int(text[:-1]) / 1000 if text.endswith("m") else _number(text)
+        job["cpus"] = _whole(key, text[:-1]) / 1000 if text.endswith("m") else _number(text)
     elif key == "memory" and not text.endswith("m"):
         job["memory"] = int(text) if text.isdecimal() else text
     else:
