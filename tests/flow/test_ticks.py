@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from clearway.flow.schedule_words import read_schedule
-from clearway.flow.ticks import check_cron, check_zone, latest, shown, ticks
+from clearway.flow.ticks import check_cron, check_zone, latest, next_ones, shown, ticks
 from clearway.model.errors import InputError
 from clearway.model.flow import ScheduleSpec
 from clearway.model.values import SECOND_US
@@ -166,3 +166,10 @@ def test_jitter_delays_each_tick_by_a_part_that_follows_from_name_and_tick() -> 
     assert [tick.due_us for tick in islice(ticks(spec, 0), 50)] == [tick.due_us for tick in found]
     other = [t.due_us for t in islice(ticks(replace(spec, name="T"), 0), 50)]
     assert other != [tick.due_us for tick in found]
+
+
+def test_a_jitter_longer_than_the_period_keeps_the_order_of_ticks_also_where_they_are_shown() -> None:
+    spec = read_schedule({"name": "s", "cron": "* * * * * *", "jitter": "10m", "job": {}}, {})
+    due = [tick.due_us for tick in islice(ticks(spec, 0), 1000)]
+    assert due == sorted(due)
+    assert [tick.due_us for tick in next_ones(spec, 0, 50)] == due[:50]

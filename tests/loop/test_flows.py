@@ -11,8 +11,8 @@ from clearway.flow.words import read_flow
 from clearway.loop.flows import MOST_AT_ONCE
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
-from clearway.model.asks import LookFlows, SubmitFlow
-from clearway.model.ids import JobId
+from clearway.model.asks import LookFlows, RerunFlow, SubmitFlow
+from clearway.model.ids import FlowId, JobId
 from clearway.model.reasons import Code
 from clearway.ports.engine import TaskIsGone
 from clearway.testing.builders import Bench, node
@@ -151,3 +151,17 @@ def test_one_workflow_is_found_by_its_number_before_any_by_its_name() -> None:
     assert bench.step(LookFlows("nobody")).answers == [()]
     everything: Any = bench.step(LookFlows()).answers[0]
     assert [one.id for one in everything] == [1, 2, 3]
+
+
+def test_instances_that_failed_before_ones_that_go_on_are_run_again_too() -> None:
+    bench = begun({"name": "a", "each": [1, 2, 3], "until": "pass >= 2", "max_loops": 1, **RUN})
+    bench.end(JobId(1), 1)
+    gives(bench, 2, "2")
+    gives(bench, 3, "3")
+    again = read_flow({"name": "w", "steps": [{"name": "a", "each": [1, 2, 3], "until": "pass >= 2", **RUN}]})
+    bench.step(RerunFlow(FlowId(1), again, "ada"))
+    while bench.world.jobs:
+        gives(bench, min(bench.world.jobs), "0")
+    assert (view(bench).state, step_of(bench, "a").result) == ("succeeded", "[0,0,0]")
+    turns = [(r.item, r.turn) for r in bench.all(fe.PartEntered)]
+    assert sorted(turns) == [(0, 1), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2)]

@@ -5,14 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from clearway.flow.schedule_words import read_schedule
+from clearway.flow.words import read_flow
 from clearway.loop.snapshot import WorldKept, restore, take
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
-from clearway.model.asks import Cancel, LookSchedules, PauseSchedule, RemoveSchedule, SetSchedule
+from clearway.model.asks import (
+    Cancel,
+    CancelFlow,
+    LookSchedules,
+    PauseSchedule,
+    RemoveSchedule,
+    Rerun,
+    RerunFlow,
+    SetSchedule,
+)
 from clearway.model.errors import NotFoundError
-from clearway.model.ids import JobId
+from clearway.model.ids import FlowId, JobId
+from clearway.model.states import State
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import Bench, node
 
@@ -87,6 +99,34 @@ def test_a_schedule_that_is_set_again_takes_up_the_runs_that_are_still_there() -
     bench.at(180)
     assert ticks(bench) == [60, 180]
     assert started(bench) == [ONE]
+
+
+def flow_scheduled(**words: object) -> SetSchedule:
+    flow = read_flow({"name": "w", "steps": [{"name": "a", "run": "true", "gpus": 1}]})
+    return SetSchedule(read_schedule({"name": "s", "cron": "* * * * *", "workflow": "w", **words}, {"w": flow}))
+
+
+@pytest.mark.parametrize("words", [{"overlap": "queue"}, {"overlap": "allow", "after_previous": True}])
+def test_a_run_that_waits_ends_when_it_is_cancelled_and_waits_for_nobody_when_it_is_run_again(
+    words: dict[str, object],
+) -> None:
+    bench = bench_of(flow_scheduled(**words))
+    bench.at(60)
+    bench.up(ONE)
+    bench.at(121, CancelFlow(FlowId(2), "ada"))
+    assert [(r.flow, r.state) for r in bench.all(fe.FlowEnded)] == [(2, State.CANCELLED)]
+    bench.step(RerunFlow(FlowId(2), by="ada"))
+    assert started(bench) == [ONE, TWO]
+
+
+def test_a_job_that_waited_and_was_cancelled_can_be_run_again_when_its_schedule_is_gone() -> None:
+    bench = bench_of(scheduled(overlap="queue"))
+    bench.at(60)
+    bench.up(ONE)
+    bench.at(121, Cancel(TWO, "ada"), RemoveSchedule("s"))
+    bench.end(ONE)
+    bench.step(Rerun(TWO))
+    assert started(bench) == [ONE, TWO]
 
 
 def test_a_tick_is_not_lost_by_a_change_at_the_same_moment() -> None:

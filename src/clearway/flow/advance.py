@@ -48,7 +48,7 @@ Wish = Enter | fe.FlowRecord
 
 def advance(track: FlowTrack, now_us: int) -> Iterator[Wish]:
     """Yield what follows until nothing more does. The track must have changed by each wish before the next is taken."""
-    if track.gate:
+    if track.gate and track.stopping is None:
         return
     while track.todo:
         step = next(iter(track.todo))

@@ -90,13 +90,14 @@ def shown(at_us: int) -> str:
 def ticks(spec: ScheduleSpec, after_us: int) -> Iterator[Tick]:
     """Yield the ticks later than a moment, in order, each once."""
     first_us = max(after_us, -1 if spec.from_us is None else spec.from_us - 1)
-    last = -1
+    last = due_us = -1
     for tick in _in_order(spec, first_us):
         if spec.to_us is not None and tick.at_us > spec.to_us:
             return
         if tick.at_us > first_us and tick.at_us != last:
             last = tick.at_us
-            yield tick._replace(excluded=_excluded(spec, tick.at_us), due_us=tick.at_us + _delay_us(spec, tick.at_us))
+            due_us = max(due_us, tick.at_us + _delay_us(spec, tick.at_us))  # they keep their order
+            yield tick._replace(excluded=_excluded(spec, tick.at_us), due_us=due_us)
 
 
 def next_ones(spec: ScheduleSpec, after_us: int, many: int, taken: Container[int] = ()) -> tuple[TickView, ...]:

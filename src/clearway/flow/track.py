@@ -260,7 +260,11 @@ class FlowTrack:
         self.todo[record.step] = None
 
     def _taken_up(self, track: StepTrack, item: int) -> None:
-        track.next = max(track.next, item + 1, 1)
+        while track.next < track.size:
+            one = track.instances.get(track.number(track.next))
+            if one is None or one.run != self.run:
+                break
+            track.next += 1
         if track.passed and track.passed[0] == item:
             track.passed.popleft()
 
@@ -369,7 +373,7 @@ class FlowTrack:
 
     def end(self, state: State, reason: Reason | None) -> None:
         """Have the run be over; what is only for failures and had no turn is left out."""
-        self.state, self.reason = state, reason
+        self.state, self.reason, self.gate = state, reason, ""
         for tail in self.tails():
             if tail.state == StepState.PENDING:
                 tail.state = StepState.SKIPPED

@@ -103,7 +103,7 @@ def _reopened(state: WorldState, record: fe.Reopened) -> None:
     entry.first_started_us = entry.preempted_us = None
     entry.swaps = ()
     entry.waiting_since_us = record.at_us
-    entry.after, entry.reasons, entry.result = set(), (), ""
+    entry.after, entry.reasons, entry.result, entry.gate = set(), (), "", ""
     state.names[record.spec.name] = record.job
     state.flows.schedules.job_is(record.job, None)
     inherit(state, record.job, record.at_us)

@@ -177,6 +177,7 @@ class Schedules:
         run = self.tracks[whose[0]].runs.get(whose[1])
         if run is not None:
             run.state = state
+            run.gate = run.gate if state is not None else ""  # who has it run again has it wait for nobody
             self.stirred[whose[0]] = None
             if self.tracks[whose[0]].gone:
                 self._forget_gone(whose[0])
