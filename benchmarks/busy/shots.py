@@ -96,6 +96,8 @@ def _shoot(browser: Browser, home: Path, folder: Path, pages: dict[str, str], sc
     for name, where in pages.items():
         page.goto(f"{running.listen}/#/{where}")
         page.wait_for_timeout(SETTLES_MS)
+        if page.locator("main .bones").count():  # an outlook takes some seconds
+            page.locator("main .bones").first.wait_for(state="detached")
         if name == "timeline":
             page.get_by_role("button", name="24 h", exact=True).click()
             page.wait_for_timeout(SETTLES_MS)

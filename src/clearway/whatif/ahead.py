@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 2000
 """So many moments are looked ahead: a question is to be answered in seconds, whatever waits."""
-FARTHEST_US = 90 * 86_400 * 10**6
+FARTHEST_US = 30 * 86_400 * 10**6
 """So far is looked ahead: a schedule goes on for ever, and a start in years is no answer."""
 
 

@@ -20,6 +20,7 @@ function taken(node) {
   for (const device of node.devices) {
     device.holders = device.held_by;
     for (const holder of device.holders) holder.share /= MILLI;
+    if (node.state === "lost") device.used = null; // what was measured last is no use of now
     device.used ??= null;
   }
   return node;

@@ -4,6 +4,7 @@ import { shapeOf } from "./icons.js";
 
 const WIDEST = 184;
 const NARROWEST = 148;
+const LEAST = 0.8; // so much smaller a drawing may be
 const TALL = 46;
 const FAR = 56;
 const NEAR = 28;
@@ -75,7 +76,8 @@ export function graph(steps, chosen, choose) {
   const all = found.flat();
   const lines = all.flatMap((step) => step.after.filter((one) => at.has(one)).map((one) => line(at.get(one), at.get(step.name), wide)));
   const lanes = all.filter((step) => step.lane).map((step) => at.get(step.name)).map(([x, y]) => s("path", { d: `M${x} ${y + TALL / 2}H${x + wide}` }));
-  const drawing = s("svg", { class: "graph", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines, lanes), steps.map((step) => box(step, at.get(step.name), wide, step.name === chosen, choose)));
+  // A little smaller where that shows all of it.
+  const drawing = s("svg", { class: "graph", style: { width: `clamp(${Math.round(width * LEAST)}px, 100%, ${width}px)` }, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `${steps.length} steps` }, s("g", { class: "graph-lines", "aria-hidden": "true" }, lines, lanes), steps.map((step) => box(step, at.get(step.name), wide, step.name === chosen, choose)));
   return h("div", { class: "graph-hold", tabindex: "0", role: "region", "aria-label": "The steps as a drawing" }, drawing);
 }
 

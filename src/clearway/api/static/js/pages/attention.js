@@ -33,7 +33,7 @@ function ill(nodes) {
   const found = nodes.map((node) => [node.name, node.devices.filter((device) => !device.healthy).length]).filter(([, count]) => count > 0);
   const all = found.reduce((sum, [, count]) => sum + count, 0);
   if (all === 0) return null;
-  return [`${many(all, "GPU")} ${are(all)} not healthy, on ${names(found.map(([name]) => name))}`, ["Nothing new starts on them. Before somebody opens a node, let it run empty: ", code("clearway drain NODE")]];
+  return [`${many(all, "GPU")} ${are(all)} not healthy, on ${names(found.map(([name]) => name))}`, [`Nothing new starts on ${all === 1 ? "it" : "them"}. Before somebody opens a node, let it run empty: `, code("clearway drain NODE")]];
 }
 
 function failures(failed) {

@@ -13,7 +13,7 @@ const LOADS = { arrivals: "Arrivals in 5 min", gpus: "GPUs in use" };
 
 export function open(root) {
   const asked = { since: "30d", by: "queue" };
-  const scores = h("div", {}, bones(74, 240));
+  const scores = h("div", {});
   const starts = h("div", {});
   const load = h("div", {}, bones(160));
   const stop = new AbortController();
@@ -38,6 +38,7 @@ export function open(root) {
   }
 
   function judge() {
+    put(scores, h("p", { class: "quiet small", role: "status" }, "Each run of the time is judged by what was forecast for it; a long past takes a minute or two…"), bones(74, 240));
     return into(scores, () => get("forecasts", asked, stop.signal), (found) => judged(found));
   }
 
@@ -57,7 +58,7 @@ export function open(root) {
 }
 
 const part = (value) => (value == null ? "–" : `${value.toFixed(1)} %`);
-const factor = (value) => (value == null ? "–" : `${value.toFixed(2)}×`);
+const factor = (value) => (value == null ? "–" : `${value < 100 ? value.toFixed(2) : number(Math.round(value))}×`);
 const seconds = (value) => (value == null ? "–" : span(value));
 
 function judged(found) {

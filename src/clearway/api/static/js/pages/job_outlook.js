@@ -7,7 +7,7 @@ import { local } from "../format.js";
 
 /** Returns `{root, stop}`. It is worked out in a world beside the one in charge, so it is asked for seldom. */
 export function outlookPanel(job) {
-  const body = h("div", { class: "body grid" }, bones(90));
+  const body = h("div", { class: "body grid" }, h("p", { class: "quiet small", role: "status" }, "It is tried out in a copy of all that is so; that may take some seconds…"), bones(60));
   const root = panel("What would let it start", {}, body);
   const kept = watch((signal) => get(path("jobs", `id:${job}`, "outlook"), {}, signal), (found) => put(body, told(found)), {
     wants: () => false,

@@ -248,4 +248,4 @@ function wants() {
 }
 
 const legend = () =>
-  h("span", { class: "legend" }, [["running", "running"], ["succeeded", "succeeded"], ["failed", "failed"], ["preempted", "preempted ◂"], ["cancelled", "cancelled"], ["reserved", "promised"], ["booked", "booked"]].map(([kind, words]) => h("span", {}, h("i", { class: "bar-key", data: { kind } }), words)));
+  h("span", { class: "legend" }, [["running", "running"], ["succeeded", "succeeded"], ["failed", "failed"], ["preempted", "preempted or lost ◂"], ["cancelled", "cancelled"], ["reserved", "promised"], ["booked", "booked"]].map(([kind, words]) => h("span", {}, h("i", { class: "bar-key", data: { kind } }), words)));

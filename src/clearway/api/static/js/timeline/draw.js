@@ -116,7 +116,7 @@ export class Painter {
     if (room < 24) return;
     const name = bars.tables.names[bars.columns.name[bar]];
     pen.fillStyle = this.onBar[kind];
-    const many = Math.floor(room / 6.1);
+    const many = Math.floor(room / 6.5);
     pen.fillText(name.length > many ? `${name.slice(0, Math.max(1, many - 1))}…` : name, from, top + Math.min(tall, this.view.row * 1.5) / 2 + 0.5);
   }
 
