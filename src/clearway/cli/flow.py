@@ -76,7 +76,7 @@ def _progress(row: dict[str, Any]) -> str:
 
 def _stands(row: dict[str, Any]) -> str:
     why = f": {row['reason']['text']}" if row["reason"] else ""
-    job = culprit(row) if isinstance(row["steps"], list) else None
+    job = culprit(row) if isinstance(row["steps"], list) and row["state"] == "failed" else None
     if job is not None:
         why += f" ({job['name']} {where_or_why(job)}; clearway logs --stderr {shlex.quote(job['name'])})"
     return f"workflow {row['id']} ({row['name']}) is {row['state']}{why}"
