@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearway.flow.json_text import value_of
-from clearway.flow.search import SearchTrack, count, next_point
+from clearway.flow.search import AHEAD, SearchTrack, count, next_point, worth
 from clearway.flow.search_words import read_search
 from clearway.model.errors import InputError, NotYetError
 from clearway.model.ids import JobId
@@ -97,3 +97,18 @@ def test_brute_force_tries_every_point_once_in_an_order_of_its_seed() -> None:
 def test_a_scenario_has_no_samplers_that_learn() -> None:
     with pytest.raises(NotYetError, match="sampler"):
         read_entry({"name": "X", "trials": 5, "space": {"x": [1, 2]}, "job": {}, "sampler": "tpe"}, lambda _: {})
+
+
+@pytest.mark.parametrize(
+    ("result", "value"),
+    [("5", "5"), ("1e308", "1e308"), ("9" * 500, ""), ("-" + "9" * 500, ""), ("true", ""), ('"1"', ""), ("null", "")],
+)
+def test_only_a_number_that_can_be_reckoned_with_is_worth_anything(result: str, value: str) -> None:
+    assert worth(search().spec, result) == value
+
+
+def test_no_more_trials_are_jobs_at_once_than_a_controller_bears() -> None:
+    track = search(trials=100_000, parallel=100_000, space={"x": {"from": 1, "to": 1_000_000}})
+    while track.wants_more():
+        track.entered(JobId(len(track.trials) + 1), "{}", len(track.trials))
+    assert len(track.live) == AHEAD
