@@ -384,3 +384,16 @@ def test_a_start_and_an_end_in_one_step_are_both_recorded() -> None:
     task = bench.task(number)
     bench.step(NodeIsUp(node()), TaskIsUp(task), TaskIsGone(task, 0))
     assert [type(r) for r in bench.journal[-4:]] == [ev.TaskStarted, ev.TaskEnded, ev.AttemptEnded, ev.Ended]
+
+
+def test_what_ended_behind_the_word_of_its_node_is_no_stray() -> None:
+    bench = Bench(node())
+    (number,) = bench.submit(job())
+    bench.up(number)
+    task = bench.task(number)
+    step = bench.at(5, NodeIsUp(node(), (task,)), TaskIsGone(task, 0))
+    assert bench.world.state.over[number] == State.SUCCEEDED
+    assert (list(step.found), [a for a in step.actions if isinstance(a, Halt)]) == ([], [])
+    assert [type(r) for r in step.records if isinstance(r, ev.NodeHeard)] == []
+    late = bench.at(6, NodeIsUp(node(), (task,)))
+    assert [a.task for a in late.actions if isinstance(a, Halt)] == [task], "what is named after its end runs still"

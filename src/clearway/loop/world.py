@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from clearway.core.cycle import decide
 from clearway.loop import (
     arrays,
@@ -44,7 +46,7 @@ from clearway.ports.engine import NodeIsUp, Report, TaskIsGone, TaskIsUp, TaskRe
 from clearway.ports.provider import OrderFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from clearway.core.cycle import Plan
     from clearway.core.ledger import Ledger
@@ -210,6 +212,7 @@ class World:
         self.step_records, self.step_actions, self.step_supply = [], [], []
         self.step_draws, self.step_found = [], []
         answers: list[object] = [None] * len(inputs)
+        inputs = _as_of_now(inputs)
         for i in _ends_first(inputs):
             answers[i] = self._take(inputs[i])
         if any(isinstance(one, ControllerUp) for one in inputs):
@@ -402,6 +405,22 @@ class World:
     def wait_for(self, entry: JobEntry) -> None:
         """Say which jobs an entry waits for."""
         verbs.say_why(self, entry)
+
+
+def _as_of_now(inputs: Sequence[Ask | Report | OrderFailed]) -> Sequence[Ask | Report | OrderFailed]:
+    """Return inputs of one moment in which no node names a task whose end stands behind what it says.
+
+    Ends are taken first: the node would seem to run what holds nothing there.
+    """
+    ends = {one.task: i for i, one in enumerate(inputs) if isinstance(one, TaskIsGone)}
+    if not ends:
+        return inputs
+    return [_without(one, ends, i) if isinstance(one, NodeIsUp) else one for i, one in enumerate(inputs)]
+
+
+def _without(said: NodeIsUp, ends: Mapping[ev.TaskRef, int], at: int) -> NodeIsUp:
+    left = tuple(task for task in said.running if ends.get(task, -1) < at)
+    return said if len(left) == len(said.running) else replace(said, running=left)
 
 
 def _ends_first(inputs: Sequence[Ask | Report | OrderFailed]) -> list[int]:
