@@ -213,3 +213,41 @@ def test_a_bad_query_or_path_is_told(home: Path, path: str, status: int, says: s
 
 def test_a_wrong_method_is_told(home: Path) -> None:
     assert _post(home, b"", path="status")[0] == 405
+
+
+@pytest.mark.parametrize("way", ["step", "undo", "inner step", "scheduled job", "scheduled step", "trial"])
+@pytest.mark.parametrize(
+    ("word", "value", "rule"),
+    [
+        ("run", "", "command"),
+        ("workdir", "relative/path", "whole path"),
+        ("code", "copied", "sent before"),
+        ("code", "sha256:" + "0" * 64, "sent to this controller before"),
+        ("secrets", ["NO_SUCH"], "set"),
+        ("deadline", 3600, "offset"),
+        ("pin", "n1", "no such word"),
+        ("queue", "no-such-queue", "a queue that exists"),
+        ("gpus", 1.5, "whole number"),
+    ],
+)
+def test_jobs_of_workflows_schedules_and_searches_are_read_as_any_other(
+    client: Client, way: str, word: str, value: object, rule: str
+) -> None:
+    job = {"run": "true", word: value}
+    steps = [{"name": "a", **job}]
+    inner = [{"name": "a", "workflow": {"steps": steps}}]
+    undo = [{"name": "a", "run": "true", "undo": job}]
+    enter: dict[str, Any] = {
+        "step": lambda: client.run_flow({"name": "W", "steps": steps}),
+        "undo": lambda: client.run_flow({"name": "W", "steps": undo}),
+        "inner step": lambda: client.run_flow({"name": "W", "steps": inner}),
+        "scheduled job": lambda: client.set_schedule({"name": "S", "cron": "@daily", "job": job}),
+        "scheduled step": lambda: client.set_schedule(
+            {"name": "S", "cron": "@daily", "workflow": {"name": "W", "steps": steps}}
+        ),
+        "trial": lambda: client.run_search({"name": "X", "trials": 1, "space": {"x": [1]}, "job": job}),
+    }
+    with pytest.raises(InputError, match=rule) as told:
+        enter[way]()
+    assert told.value.field in (word, f"{word}[0]")
+    assert told.value.place

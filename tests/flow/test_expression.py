@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clearway.flow.expression import parse, truth, work_out
+from clearway.flow.expression import MOST_PARTS, parse, roots, truth, work_out
 from clearway.model.errors import InputError
 
 NAMES: dict[str, Any] = {"a": {"x": 3, "t": "abc", "l": [1, 2], "no": False}, "n": None, "pass": 4, "item": "big"}
@@ -115,3 +115,11 @@ def _flat(tokens: list[str]) -> bool:
         return tokens[0] == "True"
     left, word, right = tokens
     return (left == "True" and right == "True") if word == "and" else "True" in (left, right)
+
+
+def test_a_condition_of_many_parts_is_refused_before_it_is_too_deep_to_go_through() -> None:
+    most = " or ".join(["a", *["b and c"] * (MOST_PARTS // 2)])
+    assert roots(parse("when", most)) == {"a", "b", "c"}
+    assert work_out(parse("when", most), {}) is False
+    with pytest.raises(InputError, match="at most 500 of `and` and `or`"):
+        parse("when", f"{most} or d")

@@ -153,7 +153,7 @@ def test_every_attribute_is_kept_or_worked_out_anew() -> None:
     schedules = {"tracks", "offset_us", "fires_from_us", "stirred", "next"}
     assert vars(state.flows.schedules).keys() == schedules | {"_numbers", "_of_job", "_of_flow"}
     assert vars(state.flows.searches).keys() == {"tracks", "stirred"} | {"_of_job", "doomed"}
-    assert set(Trial.__slots__) == set(TrialKept.__struct_fields__) | {"number"}
+    assert set(Trial.__slots__) == set(TrialKept.__struct_fields__) | {"number", "best_by"}  # these follow
     spec = SearchSpec("X", 1, JobSpec("X"), (Dimension("x", ("1",)),))
     worked_out = {"points", "live", "used", "completed", "failed", "stopped", "asked"}
     assert vars(SearchTrack(spec)).keys() == set(SearchKept.__struct_fields__) | worked_out

@@ -11,6 +11,7 @@ from clearway.api.code import check_code
 from clearway.api.secrets import check_secrets
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.tracing import read_traceparent
+from clearway.model.values import SECOND_US
 from clearway.model.words import JOB_WORDS, read_job
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
     from clearway.api.desk import Desk
     from clearway.model.job import JobSpec
+
+
+DEADLINE_RULE = "a time like 2026-12-01T08:00:00Z, with an offset"
+FIRST_DEADLINE_US = 946_684_800 * SECOND_US
+"""The year 2000: what lies before it was meant as seconds from a scenario's start."""
 
 
 def read_jobs(desk: Desk, raw: object, *, to_run: bool = True) -> tuple[JobSpec, ...]:
@@ -66,9 +72,7 @@ def _read_one(desk: Desk, index: int, words: object, *, to_run: bool) -> JobSpec
         spec = read_job(words, defaults)
         admit(desk, spec)
         if to_run:
-            _check_runs(spec)
-            check_code(desk, spec.code)
-            check_secrets(desk, spec.secrets, spec.user, spec.tenant)
+            check_runs(desk, spec, "a job")
         return spec
     except InputError as error:
         raise error.at(f"{place}, {error.place}" if error.place else place) from None
@@ -76,11 +80,24 @@ def _read_one(desk: Desk, index: int, words: object, *, to_run: bool) -> JobSpec
 
 def _check_deadline(value: object) -> None:
     if isinstance(value, int | float):  # seconds from the start, which only a scenario has
-        raise InputError("deadline", value, "a time like 2026-12-01T08:00:00Z, with an offset")
+        raise InputError("deadline", value, DEADLINE_RULE)
 
 
-def _check_runs(spec: JobSpec) -> None:
+def check_runs(desk: Desk, spec: JobSpec, what: str, place: str = "") -> None:
+    """Raise InputError for a job (`what` it is in a sentence) that has no command, or one that could not run here.
+
+    Also one that says what only a scenario can.
+    """
+    if spec.pin is not None:
+        raise UnknownWordError.of("pin", JOB_WORDS, place)
+    if spec.deadline_us is not None and spec.deadline_us < FIRST_DEADLINE_US:
+        raise InputError("deadline", spec.deadline_us // SECOND_US, DEADLINE_RULE, place)
     if not spec.run:
-        raise InputError("run", None, "a job has a command to run")
+        raise InputError("run", None, f"{what} has a command to run", place)
     if not spec.workdir.startswith("/"):
-        raise InputError("workdir", spec.workdir, "a whole path: the controller runs in another directory")
+        raise InputError("workdir", spec.workdir, "a whole path: the controller runs in another directory", place)
+    try:
+        check_code(desk, spec.code)
+        check_secrets(desk, spec.secrets, spec.user, spec.tenant)
+    except InputError as error:
+        raise (error.at(place) if place else error) from None

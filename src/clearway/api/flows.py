@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json, read_json_or
 from clearway.api.desk import TheDesk, answer
+from clearway.api.entry import check_runs
 from clearway.api.flow_rows import FlowRows
 from clearway.api.roles import guarded
 from clearway.api.who import WHO, noted
@@ -55,11 +56,8 @@ def read_workflow(desk: Desk, raw: object) -> FlowSpec:
     """Read a workflow whose steps all run something."""
     flow = read_flow(raw, lambda queue: defaults_for(desk, queue))
     for step, job in flow.jobs():
-        if not job.run:
-            raise InputError("run", None, "a step has a command to run", f"workflow {flow.name}: step {step}")
-        if not job.workdir.startswith("/"):
-            raise InputError("workdir", job.workdir, "a whole path: the controller runs in another directory")
         admit(desk, job)
+        check_runs(desk, job, "a step", f"workflow {flow.name}: step {step}")
     return replace(flow, words=text_of("workflow", raw, MOST_HANDED))
 
 

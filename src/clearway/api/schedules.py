@@ -12,6 +12,7 @@ from clearway.api import tags
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
+from clearway.api.entry import check_runs
 from clearway.api.flows import read_workflow
 from clearway.api.moments import iso
 from clearway.api.roles import guarded
@@ -19,7 +20,7 @@ from clearway.api.who import WHO, noted
 from clearway.flow.schedule_words import read_schedule
 from clearway.flow.ticks import row
 from clearway.model.asks import LookSchedules, PauseSchedule, RemoveSchedule, SetSchedule
-from clearway.model.errors import InputError, NotFoundError
+from clearway.model.errors import NotFoundError
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
@@ -51,8 +52,7 @@ def _read(desk: Desk, raw: object) -> ScheduleSpec:
     spec = read_schedule(words or raw, flows, defaults_for(desk, queue, user))
     if spec.job is not None:
         admit(desk, spec.job)
-    if spec.job is not None and not spec.job.run:
-        raise InputError("run", None, "a job has a command to run", f"schedule {spec.name}")
+        check_runs(desk, spec.job, "a job", f"schedule {spec.name}")
     return spec
 
 

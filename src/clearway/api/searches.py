@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from clearway.api.admission import admit, defaults_for
 from clearway.api.body import read_json
 from clearway.api.desk import TheDesk, answer
+from clearway.api.entry import check_runs
 from clearway.api.roles import guarded
 from clearway.api.who import WHO, noted
 from clearway.flow.json_text import value_of
@@ -44,11 +45,7 @@ def _read(desk: Desk, raw: object) -> SearchSpec:
     if spec.sampler in DRAWN and (lacks := desk.controller.points.lacks(spec.sampler)):
         rule = f"{', '.join(SAMPLERS)}; this one needs what the controller lacks: pip install '{lacks}'"
         raise InputError("sampler", spec.sampler, rule, f"search {spec.name}")
-    if not spec.job.run:
-        raise InputError("run", None, "a trial has a command to run", f"search {spec.name}")
-    if not spec.job.workdir.startswith("/"):
-        rule = "a whole path: the controller runs in another directory"
-        raise InputError("workdir", spec.job.workdir, rule, f"search {spec.name}")
+    check_runs(desk, spec.job, "a trial", f"search {spec.name}")
     return spec
 
 

@@ -19,7 +19,7 @@ from clearway.model.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-MOST_CHARS, MOST_DEPTH = 10_000, 50
+MOST_CHARS, MOST_DEPTH, MOST_PARTS = 10_000, 50, 500
 WORDS = frozenset({"and", "or", "not", "true", "false", "null"})
 COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 RULE = 'a condition, such as  a.x >= 3 and not b.done  or  item == "large"'
@@ -160,6 +160,7 @@ class _Reader:
     def __init__(self, field: str, text: str) -> None:
         self._field, self._text, self._at = field, text, 0
         self.kind = self.token = ""
+        self._parts = 0
         self._next()
 
     def error(self) -> InputError:
@@ -182,17 +183,26 @@ class _Reader:
         self._next()
         return found
 
+    def _joins(self, word: str) -> bool:
+        """Pass a word that joins two parts. Each makes the tree deeper, and who goes through it must come to an end."""
+        if not self._take(word):
+            return False
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise InputError(self._field, self._text[:100], f"a condition with at most {MOST_PARTS} of `and` and `or`")
+        return True
+
     def either(self, depth: int) -> Node:
         if depth > MOST_DEPTH:
             raise self.error()
         node = self._both(depth)
-        while self._take("or"):
+        while self._joins("or"):
             node = Logic("or", node, self._both(depth))
         return node
 
     def _both(self, depth: int) -> Node:
         node = self._negated(depth)
-        while self._take("and"):
+        while self._joins("and"):
             node = Logic("and", node, self._negated(depth))
         return node
 

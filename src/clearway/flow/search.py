@@ -47,10 +47,11 @@ class Point(NamedTuple):
 class Trial:
     """One trial; `state` None: it waits or runs. `value` is what it is worth, as JSON, empty where it told nothing.
 
-    `reports` are the steps and values that it told on its way; `stopped`: these ended it early.
+    `reports` are the steps and values that it told on its way, `best_by` for each the best until then (smaller is
+    better); `stopped`: these ended it early.
     """
 
-    __slots__ = ("job", "number", "place", "point", "reports", "state", "stopped", "value")
+    __slots__ = ("best_by", "job", "number", "place", "point", "reports", "state", "stopped", "value")
 
     def __init__(self, number: int, job: JobId, point: str, place: int) -> None:
         """Begin to wait."""
@@ -58,6 +59,7 @@ class Trial:
         self.state: State | None = None
         self.value = ""
         self.reports: list[tuple[int, str]] = []
+        self.best_by: list[Any] = []
         self.stopped = False
 
 
@@ -105,13 +107,19 @@ class SearchTrack:
 
     def reported(self, number: int, step: int, value: str) -> None:
         """Take in what a trial told on its way."""
-        self.trials[number - 1].reports.append((step, value))
+        trial, told = self.trials[number - 1], self.sign * value_of(value)
+        trial.reports.append((step, value))
+        trial.best_by.append(min(told, trial.best_by[-1]) if trial.best_by else told)
 
     def best(self) -> Trial | None:
         """Return the best trial, of equal ones the first; None while none is worth anything."""
         told = [trial for trial in self.trials if trial.value]
-        sign = 1 if self.spec.direction == "minimize" else -1
-        return min(told, key=lambda trial: sign * value_of(trial.value), default=None)
+        return min(told, key=lambda trial: self.sign * value_of(trial.value), default=None)
+
+    @property
+    def sign(self) -> int:
+        """What to multiply a value with so that smaller is better."""
+        return 1 if self.spec.direction == "minimize" else -1
 
     @property
     def exhausted(self) -> bool:

@@ -10,6 +10,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from clearway.flow.chance import mixed
@@ -27,30 +29,32 @@ def stops(track: SearchTrack, trial: Trial) -> bool:
     stop = track.spec.stop
     if stop is None or trial.reports[-1][0] < stop.min_step:
         return False
-    sign = 1 if track.spec.direction == "minimize" else -1
     if stop.rule == "median":
-        return _below_median(track, trial, stop, sign)
+        return _below_median(track, trial, stop)
     first = stop.min_step * stop.reduction ** _bracket(track, trial.number, stop)
     rung = _rung(trial, first, stop.reduction)
     if rung is None:
         return False
-    mine = sign * _at(trial, rung)
+    mine = track.sign * _at(trial, rung)
     peers = (other for other in track.trials if other is not trial and _same_bracket(track, other, trial, stop))
-    others = [sign * _at(other, rung) for other in peers if other.reports and other.reports[-1][0] >= rung]
+    others = [track.sign * _at(other, rung) for other in peers if other.reports and other.reports[-1][0] >= rung]
     better = sum(value < mine for value in others)
     return bool(better >= max((len(others) + 1) // stop.reduction, 1))
 
 
-def _below_median(track: SearchTrack, trial: Trial, stop: StopSpec, sign: int) -> bool:
+def _below_median(track: SearchTrack, trial: Trial, stop: StopSpec) -> bool:
     step = trial.reports[-1][0]
     there = (other for other in track.trials if other is not trial and other.reports and other.reports[-1][0] >= step)
-    others = sorted(_best_by(other, step, sign) for other in there)
-    return bool(len(others) >= stop.min_trials and _best_by(trial, step, sign) > others[len(others) // 2])
+    others = sorted(_best_by(other, step) for other in there)
+    return bool(len(others) >= stop.min_trials and trial.best_by[-1] > others[len(others) // 2])
 
 
-def _best_by(trial: Trial, step: int, sign: int) -> Any:  # noqa: ANN401  a number
-    told = [sign * value_of(value) for at, value in trial.reports if at <= step]
-    return min(told) if told else sign * value_of(trial.reports[0][1])
+def _best_by(trial: Trial, step: int) -> Any:  # noqa: ANN401  a number
+    """Return the best that a trial had reported by a step; of one that began to report later its first."""
+    return trial.best_by[max(bisect_right(trial.reports, step, key=_step) - 1, 0)]
+
+
+_step = itemgetter(0)
 
 
 def _rung(trial: Trial, first: int, reduction: int) -> int | None:
@@ -66,7 +70,7 @@ def _rung(trial: Trial, first: int, reduction: int) -> int | None:
 
 def _at(trial: Trial, rung: int) -> Any:  # noqa: ANN401  a number
     """Return what a trial was worth when it reached a rung."""
-    return next(value_of(value) for step, value in trial.reports if step >= rung)
+    return value_of(trial.reports[bisect_left(trial.reports, rung, key=_step)][1])
 
 
 def _same_bracket(track: SearchTrack, other: Trial, trial: Trial, stop: StopSpec) -> bool:

@@ -161,6 +161,8 @@ class FlowTrack:
         self.steps = {step.name: kept.get(step.name, StepTrack(step)) for step in spec.steps}
         for step in spec.steps:
             track = self.steps[step.name]
+            if (track.spec.each, track.spec.each_of) != (step.each, step.each_of):
+                track.instances.clear()  # they were those of other items
             track.spec = step
             if track.state != StepState.SUCCEEDED:
                 track.reset()

@@ -32,6 +32,7 @@ def _flow_rerun(state: WorldState, record: fe.FlowRerun) -> None:
 
 
 def _limit(state: WorldState, flow: FlowId, now_us: int) -> None:
+    """Have the time limit of a run be due, counted from now; where it waits for an earlier run it is counted anew."""
     track = state.flows.tracks[flow]
     if track.spec.time_limit_us is not None:
         state.timers.add(Timer(now_us + track.spec.time_limit_us, Due.FLOW_LIMIT, flow, track.run))
@@ -150,8 +151,10 @@ def _run_freed(state: WorldState, record: fe.RunFreed) -> None:
         state.jobs[run.job].gate = ""
         state.ready[run.job] = None
     if run.flow is not None and run.flow in state.flows.tracks:
-        state.flows.tracks[run.flow].gate = ""
+        track = state.flows.tracks[run.flow]
+        track.gate, track.began_us = "", record.at_us
         state.flows.stirred[run.flow] = None
+        _limit(state, run.flow, record.at_us)
 
 
 def _search_began(state: WorldState, record: fe.SearchBegan) -> None:

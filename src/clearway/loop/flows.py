@@ -277,9 +277,11 @@ def part_name(flow: str, step: str, item: int, turn: int) -> str:
 
 
 def limit_due(world: World, timer: Timer) -> None:
-    """Have a run fail whose time is over."""
+    """Have a run fail whose time is over; what ended by now is taken in first, for a controller may have been away."""
+    go_on(world)
     track = world.state.flows.tracks.get(FlowId(timer.number))
     if track is None or track.run != timer.attempt or track.state is not None or track.stopping is not None:
         return
-    if track.left:
-        stop(world, track, State.FAILED, because(Code.TIME_LIMIT, limit_us=track.spec.time_limit_us or 0))
+    limit_us = track.spec.time_limit_us or 0
+    if track.left and not track.gate and world.now_us >= track.began_us + limit_us:
+        stop(world, track, State.FAILED, because(Code.TIME_LIMIT, limit_us=limit_us))

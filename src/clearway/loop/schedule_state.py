@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KEPT_RUNS = 100
 """Runs of a schedule that are over and remembered, for those that wait for them."""
 KEPT_TICKS = 10_000
-"""Ticks of a schedule that are remembered as taken: the clock may be set back so far."""
+"""Ticks of a schedule that are remembered as taken; where the clock is set back, none before these comes again."""
 
 TICK_WORDS = ("cron", "timezone", "from_us", "to_us", "skipped", "repeated", "exclude", "jitter_us")
 """What says when a schedule ticks."""
@@ -37,14 +37,16 @@ class ScheduleTrack:
     """One schedule. `seen_us`: ticks up to this moment of the wall clock are taken.
 
     `gone`: it was removed and ticks no more, but is there until its runs are over, some of which wait for others.
+    `taken` are the newest ticks that were; up to `forgotten_us` nobody knows any more, and none comes again.
     """
 
-    __slots__ = ("gone", "number", "paused", "runs", "seen_us", "spec", "taken")
+    __slots__ = ("forgotten_us", "gone", "number", "paused", "runs", "seen_us", "spec", "taken")
 
     def __init__(self, number: int, spec: ScheduleSpec, seen_us: int) -> None:
         """Begin with no tick taken."""
         self.number, self.spec, self.seen_us = number, spec, seen_us
         self.paused = self.gone = False
+        self.forgotten_us = -1
         self.runs: dict[str, RunTrack] = {}
         self.taken: dict[int, None] = {}
 
@@ -70,7 +72,9 @@ class ScheduleTrack:
         self.seen_us = max(self.seen_us, record.tick_us)
         self.taken[record.tick_us] = None
         if len(self.taken) > KEPT_TICKS:
-            del self.taken[next(iter(self.taken))]
+            oldest = next(iter(self.taken))
+            del self.taken[oldest]
+            self.forgotten_us = max(self.forgotten_us, oldest)
         if record.run:
             self.runs[record.run] = RunTrack(record.run, record.job, record.flow, record.gate)
         over = [name for name, run in self.runs.items() if run.state is not None]
@@ -155,7 +159,7 @@ class Schedules:
         """Take in how far the wall clock is ahead; where it was set back, ticks come again that were not taken."""
         self.offset_us, self.fires_from_us = offset_us, at_us + offset_us
         for track in self.tracks.values():
-            track.seen_us = min(track.seen_us, self.fires_from_us - 1)
+            track.seen_us = max(min(track.seen_us, self.fires_from_us - 1), track.forgotten_us)
         self.stir_all()
 
     def needs_success(self, job: JobId) -> bool:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from clearway.loop.schedule_state import RunTrack, ScheduleTrack
     from clearway.loop.world import World
     from clearway.model import asks
+    from clearway.model.flow import ScheduleSpec
 
 MOST_AHEAD = 1000
 """So many ticks are looked through for the next one that runs."""
@@ -181,6 +182,9 @@ def _take(world: World, track: ScheduleTrack, tick: Tick, *, late: bool) -> None
         reason = because(Code.OVERLAP, run=active[0].name, state=_standing(world, active[0]))
         world.emit(fe.Ticked(world.now_us, spec.name, tick.at_us, skipped=reason))
     else:
+        if spec.overlap == "replace" and not queued:
+            for run in active:
+                _stop(world, run, _name(spec, tick))
         _run(world, track, tick, _gate(track, active, queued=queued))
 
 
@@ -199,13 +203,14 @@ def _gate(track: ScheduleTrack, active: list[RunTrack], *, queued: bool) -> str:
     return active[-1].name if active and waits else ""
 
 
+def _name(spec: ScheduleSpec, tick: Tick) -> str:
+    return f"{spec.name}@{ticks.shown(tick.at_us)}"
+
+
 def _run(world: World, track: ScheduleTrack, tick: Tick, gate: str) -> None:
-    """Have a tick run its job or workflow; with `replace` what ran is stopped first."""
+    """Have a tick run its job or workflow."""
     spec, now_us = track.spec, world.now_us
-    name = f"{spec.name}@{ticks.shown(tick.at_us)}"
-    if spec.overlap == "replace":
-        for run in track.active():
-            _stop(world, run, name)
+    name = _name(spec, tick)
     if spec.job is not None:
         job = JobId(world.state.next_job)
         world.emit(ev.Submitted(now_us, job, replace(spec.job, name=name)))

@@ -263,7 +263,7 @@ class World:
         flows.go_on(self)
         if self.state.flows.searches.stirred:
             searches.go_on(self)
-        if self.state.flows.schedules.stirred:
+        while self.state.flows.schedules.stirred:  # a run that ends at once may be what the next one waits for
             schedules.go_on(self)
             flows.go_on(self)
         self._settle()

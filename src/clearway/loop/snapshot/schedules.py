@@ -37,6 +37,7 @@ class ScheduleKept(msgspec.Struct, frozen=True, omit_defaults=True):
     runs: tuple[RunKept, ...] = ()
     taken: tuple[int, ...] = ()
     gone: bool = False
+    forgotten_us: int = -1
 
 
 class TrialKept(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -90,7 +91,8 @@ def take_schedules(flows: Flows) -> SchedulesKept:
 
 def _schedule(track: ScheduleTrack) -> ScheduleKept:
     runs = tuple(RunKept(run.name, run.job, run.flow, run.gate, run.state) for run in track.runs.values())
-    return ScheduleKept(track.number, track.spec, track.seen_us, track.paused, runs, tuple(track.taken), track.gone)
+    taken, gone, forgotten_us = tuple(track.taken), track.gone, track.forgotten_us
+    return ScheduleKept(track.number, track.spec, track.seen_us, track.paused, runs, taken, gone, forgotten_us)
 
 
 def _search(track: SearchTrack) -> SearchKept:
@@ -115,6 +117,7 @@ def restore_schedules(flows: Flows, kept: SchedulesKept) -> None:
 def _schedule_again(kept: ScheduleKept) -> ScheduleTrack:
     track = ScheduleTrack(kept.number, kept.spec, kept.seen_us)
     track.paused, track.taken, track.gone = kept.paused, dict.fromkeys(kept.taken), kept.gone
+    track.forgotten_us = kept.forgotten_us
     for one in kept.runs:
         run = RunTrack(one.name, one.job, one.flow, one.gate)
         run.state = one.state
@@ -127,7 +130,9 @@ def _search_again(kept: SearchKept) -> SearchTrack:
     for one in kept.trials:
         trial = track.entered(one.job, one.point, one.place)
         track.job_is(one.job, one.state, stopped=one.stopped)
-        trial.value, trial.reports = one.value, list(one.reports)
+        trial.value = one.value
+        for step, value in one.reports:
+            track.reported(trial.number, step, value)
     track.order = list(kept.order)
     track.stopping, track.state, track.reason = kept.stopping, kept.state, kept.reason
     return track
