@@ -1,19 +1,22 @@
 """How good forecasts are, on pasts of others and by time order: whoever forecasts knows only what was over by then.
 
-Parts: `run-times`, `boosted`, `orders`, `backfill` (`--only`). Tables go to stdout, pictures to `out/forecast/`.
+Parts: `run-times`, `boosted`, `orders`, `backfill`, `starts` (`--only`). Tables to stdout, pictures to `out/forecast/`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import forecast_boosted, forecast_easy, forecast_orders, forecast_runs
+from benchmarks import forecast_boosted, forecast_easy, forecast_orders, forecast_runs, forecast_starts
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 TITLE = "forecasts of run times on public pasts: error, coverage by month, beside last run, group and estimate"
-PARTS = {"run-times": forecast_runs, "boosted": forecast_boosted, "orders": forecast_orders, "backfill": forecast_easy}
+PARTS = {
+    "run-times": forecast_runs, "boosted": forecast_boosted, "orders": forecast_orders, "backfill": forecast_easy,
+    "starts": forecast_starts,
+}  # fmt: skip
 """A part is a module with KEYS and `run(args)`."""
 
 KEYS = {key: meaning for part in PARTS.values() for key, meaning in part.KEYS.items()}

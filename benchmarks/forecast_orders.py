@@ -79,7 +79,7 @@ def _sure(us: int) -> Forecast:
     return Forecast((us,) * len(LEVELS), us, "group median")
 
 
-def _crowded(data: Path, name: str) -> tuple[list[Arrival], Fleet]:
+def crowded(data: Path, name: str) -> tuple[list[Arrival], Fleet]:
     """Return the jobs and too few machines; Philly's virtual clusters have half of their own each."""
     trace = open_workload(data / CROWDED[name])
     fleet, arrivals = fleet_for(trace, Survey.of(trace)), list(trace.arrivals())
@@ -108,7 +108,7 @@ def shortest_first(data: Path, names: Iterable[str]) -> list[dict[str, str]]:
     by_forecast = replace(SHORTEST, estimate="forecast")
     rows = []
     for name in names:
-        arrivals, fleet = _crowded(data, name)
+        arrivals, fleet = crowded(data, name)
         known = replayed(told(arrivals), fleet, SHORTEST).mean_jct_s
         chance = replayed(drawn(arrivals, 1), fleet, SHORTEST).mean_jct_s - known
         forecast = replayed(untold(arrivals), fleet, by_forecast, RunTimes()).mean_jct_s
