@@ -28,8 +28,9 @@ LOOK_S = 0.2
 LISTEN_S = 5.0
 """So long a call of a listener waits for news."""
 MOST_BYTES = 1 << 20
-MOST_RESULT = 4_000_001
 """What is sent of a file at once."""
+MOST_RESULT = 4_000_001
+"""So much of a result is read: more than any that may be given back, as on this machine."""
 STREAMS = ("stdout", "stderr", "metrics")
 
 
