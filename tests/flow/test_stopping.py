@@ -83,3 +83,22 @@ def test_brackets_begin_at_later_and_later_rungs() -> None:
 def test_what_is_wrong_is_told(stop: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         search(stop)
+
+
+def test_the_share_that_goes_on_counts_who_comes_last_too() -> None:
+    track = search({"rule": "halving", "reduction": 3})
+    for number, value in enumerate((9, 8, 7, 6, 1), 1):
+        one = track.entered(JobId(number), "{}", number)
+        track.reported(number, 1, str(value))
+        track.job_is(one.job, State.SUCCEEDED)
+    assert not trial(track, 2), "of six two go on, and it is the second"
+    assert trial(track, 3)
+
+
+def test_more_than_allowed_must_fail_before_a_search_does() -> None:
+    track = search(None, max_failed=1)
+    for number, failed in ((1, False), (2, True)):
+        track.entered(JobId(number), "{}", number)
+        track.job_is(JobId(number), State.FAILED)
+        assert track.too_many_failed is failed
+        assert track.wants_more() is not failed
