@@ -140,7 +140,10 @@ def _finish(file: BinaryIO, rest: bytes) -> None:
 
 def check_room(place: int | Path, size: int) -> None:
     """Raise StoreError where so many more bytes would leave the disk of a file or folder without some room."""
-    disk = os.statvfs(place)
+    try:
+        disk = os.statvfs(place)
+    except OSError as error:
+        raise StoreError(f"how much room its disk has cannot be told: {error.strerror}") from error
     left = min(LEFT_BYTES, disk.f_blocks * disk.f_frsize // 20)
     if disk.f_bavail * disk.f_frsize - size < left:
         raise StoreError(f"the disk would be left with less than {left >> 20} MiB, which the journal needs")

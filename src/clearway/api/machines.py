@@ -64,9 +64,15 @@ def status_of(desk: Desk) -> dict[str, Any]:
     }
 
 
-def _disk(home: Path) -> dict[str, int]:
-    """Return how many bytes of the home's disk are left for the controller, and how many it has."""
-    disk = os.statvfs(home)
+def _disk(home: Path) -> dict[str, int] | None:
+    """Return how many bytes of the home's disk are left for the controller, and how many it has.
+
+    None where it cannot be told, as when the home is gone: that state is told beside it.
+    """
+    try:
+        disk = os.statvfs(home)
+    except OSError:
+        return None
     return {"free": disk.f_bavail * disk.f_frsize, "total": disk.f_blocks * disk.f_frsize}
 
 

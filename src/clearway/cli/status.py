@@ -24,7 +24,7 @@ def status_command(shell: Shell) -> None:
         [
             ("controller", _controller(told["controller"])),
             ("home", str(home_dir(shell.home))),
-            ("disk", f"{_rough(told['disk']['free'])} of {_rough(told['disk']['total'])} free"),
+            ("disk", _disk(told["disk"])),
             ("policy", _order(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
             ("nodes", str(told["nodes"])),
             ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),
@@ -36,6 +36,10 @@ def status_command(shell: Shell) -> None:
         shell.line(said)
     if said := counted_only(gpus["counted_only"]):
         shell.line(said)
+
+
+def _disk(told: dict[str, int] | None) -> str:
+    return shown.NOTHING if told is None else f"{_rough(told['free'])} of {_rough(told['total'])} free"
 
 
 def _rough(count: int) -> str:

@@ -267,7 +267,7 @@ class Status(Form):
     nodes: Annotated[int, says("how many nodes there are")]
     gpus: Annotated[Gpus, says("devices")]
     journal: Annotated[Records, says("the journal")]
-    disk: Annotated[Disk, says("the disk on which its home is")]
+    disk: Annotated[Disk | None, says("the disk on which its home is; null: it cannot be told")]
     self_audit: Annotated[SelfAudit, says("what it found when it looked at itself")]
 
 
