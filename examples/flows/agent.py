@@ -42,6 +42,7 @@ def think(state: dict[str, Any]) -> dict[str, Any]:
 def act(state: dict[str, Any]) -> dict[str, Any]:
     """Measure how often the digit is taken for another."""
     images, digits = load_digits(return_X_y=True)
+    images = images[:, images[::2].std(axis=0) > 0]  # what is the same in all pictures tells nothing
     model = NearestCentroid().fit(images[::2], digits[::2])
     mine = digits[1::2] == state["next"]
     share = float((model.predict(images[1::2])[mine] != state["next"]).mean())
