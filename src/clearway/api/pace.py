@@ -6,7 +6,7 @@ import asyncio
 
 PIECE_BYTES = 128 * 1024
 """Large answers are read and sent in such pieces: each is a turn that the thread which decides waits for."""
-BYTES_PER_S = 64 * 2**20
+BYTES_PER_S = 32 * 2**20
 """A reader that is as fast as it can be would keep the thread of the server busy for as long as it reads, and Python's
 threads take turns: at this rate `python -m benchmarks window` finds that an ask takes little longer than without."""
 
