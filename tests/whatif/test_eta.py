@@ -71,6 +71,18 @@ def test_behind_several_it_waits_for_all_of_them() -> None:
     assert etas(made.world, [last], made.now_us, SAMPLES)[last].median_us == 30 * SECOND_US
 
 
+def test_jobs_of_one_user_and_name_turn_out_alike() -> None:
+    """Behind eight others the start is less sure where these are alike, as long and short ones do not even out."""
+
+    def width(*names: str) -> float:
+        made = bench(Told(**dict.fromkeys(names, even(500)), last=sure(1)))
+        made.submit(*(job(name, user="ada") for name in names), job("last"))
+        found = etas(made.world, [JobId(len(names) + 1)], made.now_us, SAMPLES)[JobId(len(names) + 1)]
+        return seconds(found.high_us) - seconds(found.low_us)
+
+    assert width(*["train"] * 8) > 1.4 * width(*(f"{letter}x" for letter in "abcdefgh"))
+
+
 def test_jobs_that_keep_coming_push_it_back_where_they_go_first() -> None:
     told = Told(small=sure(10), large=sure(1000), runs=sure(50))
     made = bench(told, policy=PolicySpec(order=("sjf", "fifo"), estimate="forecast"))
