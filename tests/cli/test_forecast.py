@@ -11,6 +11,7 @@ import pytest
 
 from clearway.forecast import RunTimes
 from clearway.loop.forecasting import Forecasting
+from clearway.model.asks import Cancel
 from clearway.store.sqlite import SqliteJournal
 from clearway.testing.builders import Bench, job, node
 from tests.cli.live import Product
@@ -92,11 +93,17 @@ def test_starts_are_judged_where_jobs_wait(tmp_path: Path) -> None:
         b.pass_s(600)
         b.end(jobs.pop(0))
         jobs += b.submit(job("a"))
+    b.up(jobs[0])
+    b.pass_s(10)
+    b.step(Cancel(jobs[0]))
+    b.end(jobs[0])
     tmp_path.chmod(0o700)
     with closing(SqliteJournal(tmp_path / "journal.db")) as journal:
         journal.append(b.journal)
     product = Product(tmp_path)
-    starts = json.loads(product("forecast", "report", "--json", "--since", "2d", "--starts").out)["starts"]
+    told = json.loads(product("forecast", "report", "--json", "--since", "2d", "--starts").out)
+    starts = told["starts"]
+    assert (told["runs"][0]["runs"], told["broken_off"]) == (30, 1)
     assert starts["moments"] > 10
     assert starts["judged"] > 20
     assert starts["error"] < starts["wait"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.forecast.rivals import UNKNOWN_US
 from clearway.loop.forecasting import Forecasting
 from clearway.loop.world import World
 from clearway.model.asks import Cancel
 from clearway.model.forecast import HALF
+from clearway.model.ids import JobId
 from clearway.model.values import SECOND_US
 from clearway.observe.foreseen import ForeseenRuns
 from clearway.testing.builders import Bench, job, node
@@ -64,5 +66,15 @@ def test_what_was_broken_off_is_no_whole_run_and_teaches_no_rival() -> None:
     made.pass_s(10)
     made.step(Cancel(one))
     made.end(one)
-    (found,) = fold(list(made.journal)).runs
-    assert not found.run.whole
+    made.submit(job("a", user="ada"))
+    (two,) = made.submit(job("a", user="ada"))
+    made.up(JobId(2))
+    made.pass_s(20)
+    made.end(JobId(2))
+    made.up(two)
+    made.pass_s(30)
+    made.end(two)
+    first, second, third = fold(list(made.journal)).runs
+    assert [one.run.whole for one in (first, second, third)] == [False, True, True]
+    assert (first.run.ran_us, second.run.ran_us, third.run.ran_us) == tuple(s * SECOND_US for s in (10, 20, 30))
+    assert second.rivals["last"][0] == UNKNOWN_US, "ten seconds is not how long it would have run"
