@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.registry import NAMES, load
+from benchmarks.registry import NAMES, load, refusal
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "workloads"
 
@@ -18,7 +18,7 @@ def main() -> int:
     parser.add_argument("name", choices=("list", "all", *NAMES), help="which one; `all` runs one after the other")
     parser.add_argument("--json", action="store_true", help="write one JSON document")
     parser.add_argument("--data", type=Path, default=DATA, help="folder with the workloads [%(default)s]")
-    parser.add_argument("--only", action="append", help="only these parts of a benchmark")
+    parser.add_argument("--only", action="append", help="only this part of a benchmark; may be repeated")
     parser.add_argument("--sample", type=int, default=500, help="mutants: so many faults are tried [%(default)s]")
     parser.add_argument("--seed", type=int, default=1, help="mutants: which sample it is [%(default)s]")
     args = parser.parse_args()
@@ -26,6 +26,9 @@ def main() -> int:
         for name in NAMES:
             print(f"{name:14}{load(name).TITLE}")
         return 0
+    wrong = refusal(args.name, args.only or ())
+    if wrong is not None:
+        parser.error(wrong)
     if not args.data.is_dir():
         parser.error(f"there is no folder {args.data}: name the workloads with --data DIR")
     names = NAMES if args.name == "all" else (args.name,)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TITLE = "calls of functions a second, beside Celery, dramatiq, huey, Dask, Ray, DBOS and Prefect"
 PYTHON = Path(__file__).resolve().parents[1] / ".venv-peers" / "bin" / "python"
 LIMIT_S = 240
+ONLY = tuple(PEERS)
 
 KEYS = {
     "peers": "calls that do nothing, 2 workers, from the first call to the last result; CPU of all processes together",

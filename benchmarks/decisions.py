@@ -48,6 +48,7 @@ LINE_CYCLES = 400
 CHANGES = 10  # ends, and arrivals, of a cycle before a long line
 DISTINCT_CYCLES = 30
 SAMPLED_CYCLES = 3
+ONLY = ("decisions", "steps", "waiting", "distinct", "live", "live_waiting", "peers")
 ONLY_IF_NAMED = frozenset({"live_waiting"})
 SECOND_NS, MS_NS = 1_000_000_000, 1_000_000
 
@@ -80,17 +81,17 @@ for _key in ("p99_ms_100k_waiting", "p50_ms_100k_waiting", "step_p99_ms_100k_wai
 
 def run(args: Namespace) -> dict[str, Any]:
     """Measure; `--only PART` leaves the other parts out. `live_waiting` runs only if it is named: it takes long."""
-    parts: dict[str, Callable[[dict[str, Any]], None]] = {
-        "decisions": lambda found: _rates(found, "decisions_per_s", CoreRig),
-        "steps": lambda found: _rates(found, "steps_per_s", LoopRig),
-        "waiting": lambda found: _long_lines(found, "", PLAIN),
-        "distinct": _distinct_line,
-        "live": _live,
-        "live_waiting": lambda found: _long_lines(found, "live_", LIVE),
-        "peers": _peers,
-    }
+    parts: tuple[Callable[[dict[str, Any]], None], ...] = (
+        lambda found: _rates(found, "decisions_per_s", CoreRig),
+        lambda found: _rates(found, "steps_per_s", LoopRig),
+        lambda found: _long_lines(found, "", PLAIN),
+        _distinct_line,
+        _live,
+        lambda found: _long_lines(found, "live_", LIVE),
+        _peers,
+    )
     found: dict[str, Any] = {}
-    for name, part in parts.items():
+    for name, part in zip(ONLY, parts, strict=True):
         if name in args.only if args.only else name not in ONLY_IF_NAMED:
             part(found)
             gc.unfreeze()

@@ -34,6 +34,7 @@ STEPS, ITEMS, LEVEL = 10_000, 100_000, 100
 PEERS = ("clearway-flow", "clearway-tasks", "prefect", "airflow", "langgraph", "plain")
 OURS = ("clearway-flow", "clearway-tasks", "plain")
 TRIES = 3
+ONLY = ("steps", "items", "pipelines")
 KEYS = {
     "chain_step_ms": f"ms of CPU a step, {STEPS} steps one after the other, each in turns of its own, journaled",
     "wide_step_ms": f"ms of CPU a step, {STEPS} steps, {LEVEL} side by side, each behind {LEVEL // 10} before it",
@@ -49,10 +50,10 @@ KEYS = {
 
 def run(args: Namespace) -> dict[str, Any]:
     """Measure each part, or only those asked for."""
-    parts = {"steps": _steps, "items": _items, "pipelines": _pipelines}
     found: dict[str, Any] = {}
-    for name in args.only or parts:
-        found |= parts[name]()
+    for name, part in zip(ONLY, (_steps, _items, _pipelines), strict=True):
+        if not args.only or name in args.only:
+            found |= part()
     return found
 
 

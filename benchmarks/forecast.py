@@ -1,6 +1,7 @@
 """How good forecasts are, on pasts of others and by time order: whoever forecasts knows only what was over by then.
 
-Parts: `run-times`, `boosted`, `orders`, `backfill`, `starts` (`--only`). Tables to stdout, pictures to `out/forecast/`.
+`--only` names parts (`run-times`, `boosted`, `orders`, `backfill`, `starts`), pasts, or both: without a part, all parts
+that have one of the pasts. Tables to stdout, pictures to `out/forecast/`.
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ PARTS = {
     "run-times": forecast_runs, "boosted": forecast_boosted, "orders": forecast_orders, "backfill": forecast_easy,
     "starts": forecast_starts,
 }  # fmt: skip
-"""A part is a module with KEYS and `run(args)`."""
+"""A part is a module with KEYS, the names of its pasts as PASTS, and `run(data, names)`."""
+ONLY = tuple(dict.fromkeys([*PARTS, *(name for part in PARTS.values() for name in part.PASTS)]))
 
 KEYS = {key: meaning for part in PARTS.values() for key, meaning in part.KEYS.items()}
 
 
 def run(args: Namespace) -> dict[str, Any]:
-    """Run the parts that are asked for; `--only` may also name workloads."""
-    wanted = [name for name in PARTS if name in (args.only or ())] or list(PARTS)
+    """Run the parts that are asked for, on the pasts that are."""
+    asked = set(args.only or ())
+    wanted, pasts = [name for name in PARTS if name in asked] or list(PARTS), asked - PARTS.keys()
     found: dict[str, Any] = {}
     for name in wanted:
-        found |= PARTS[name].run(args)
+        names = [past for past in PARTS[name].PASTS if not pasts or past in pasts]
+        if names:
+            found |= PARTS[name].run(args.data, names)
     return found

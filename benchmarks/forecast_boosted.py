@@ -11,19 +11,18 @@ from clearway.forecast import RunTimes
 from clearway.learn.boosted import Boosted
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from collections.abc import Sequence
     from pathlib import Path
 
     from clearway.forecast.scores import Scores
 
-SMALLER = ("itp-01", "itp-03", "itp-05", "itp-06", "itp-09", "nasa", "hpc2n", "openb", "muri-4", "lublin", "chronus")
+PASTS = ("itp-01", "itp-03", "itp-05", "itp-06", "itp-09", "nasa", "hpc2n", "openb", "muri-4", "lublin", "chronus")
 KEYS = {"boosted": "pinball loss and median error of the logarithm, by groups alone and with boosted trees beside them"}
 
 
-def run(args: Namespace) -> dict[str, Any]:
+def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
     """Play each past twice."""
-    names = [name for name in SMALLER if name in (args.only or ())] or list(SMALLER)
-    return {"boosted": [_row(name, _play(args.data, name, None), _play(args.data, name, Boosted())) for name in names]}
+    return {"boosted": [_row(name, _play(data, name, None), _play(data, name, Boosted())) for name in names]}
 
 
 def _play(data: Path, name: str, adviser: Boosted | None) -> Scores:

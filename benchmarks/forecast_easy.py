@@ -16,7 +16,6 @@ from clearway.sim.workloads.fleets import fleet_for
 from clearway.sim.workloads.survey import Survey
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 EASY = PolicySpec(order=("fifo",), backfill="easy")
 ASKED = "swf/hpc2n_alea_excerpt.swf.gz"
 """The log in which users say how long their jobs will run at most."""
-EASY_LOGS = {"hpc2n": ASKED, "nasa": "swf/NASA-iPSC-1993-3.1-cln.swf.zip"}
+PASTS = {"hpc2n": ASKED, "nasa": "swf/NASA-iPSC-1993-3.1-cln.swf.zip"}
 LEVELS = (900, 950, 975)
 KEYS = {
     "easy": "EASY backfill by requests and by forecasts; nasa's requests are drawn from hpc2n's ratios (seed 1)",
@@ -35,10 +34,9 @@ KEYS = {
 }
 
 
-def run(args: Namespace) -> dict[str, Any]:
-    """Replay the logs that `--only` names, or all."""
-    names = [name for name in EASY_LOGS if name in (args.only or ())] or list(EASY_LOGS)
-    rows = backfilled(args.data, names)
+def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Replay logs."""
+    rows = backfilled(data, names)
     found: dict[str, Any] = {"easy": rows}
     if "hpc2n" in names:
         default = next(row for row in rows if row["by"] == f"forecast at {PolicySpec().quantile / 1000}")
@@ -73,7 +71,7 @@ def backfilled(data: Path, names: Iterable[str]) -> list[dict[str, str]]:
     """Return, for each log, what EASY on requests and on forecasts at several quantiles comes to."""
     ratios, rows = asked_ratios(data), []
     for name in names:
-        trace = open_workload(data / EASY_LOGS[name])
+        trace = open_workload(data / PASTS[name])
         fleet = fleet_for(trace, Survey.of(trace))
         arrivals = asking(trace.arrivals(), ratios, 1)
         rows.append(_easy(name, "requests", replayed(arrivals, fleet, EASY)))

@@ -6,6 +6,7 @@ import csv
 import math
 import sys
 from bisect import insort
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -21,8 +22,7 @@ from clearway.sim.workloads.fleets import fleet_for
 from clearway.sim.workloads.survey import Survey
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from clearway.ports.forecaster import Known, Run
@@ -35,7 +35,7 @@ HALF = 0.5  # of what each of Philly's virtual clusters has
 FULL = 0.9  # of the machines of the others is filled by the work, spread evenly: so few are left of them
 CROWDED_PHILLY = "philly-crowded"
 """All of Philly's machines are filled to one eighth by this part of its log: with half hardly anyone waits at all."""
-CROWDED = {
+PASTS = {
     "philly": "philly/philly.csv.gz",
     CROWDED_PHILLY: "philly/philly.csv.gz",
     **{f"itp-{n}": f"itp-elasticflow/cluster{n}.csv.gz" for n in ("01", "03", "05", "06", "09")},
@@ -47,10 +47,9 @@ KEYS = {
 }
 
 
-def run(args: Namespace) -> dict[str, Any]:
-    """Replay the pasts that `--only` names, or all."""
-    names = [name for name in CROWDED if name in (args.only or ())] or list(CROWDED)
-    found: dict[str, Any] = {"sjf": shortest_first(args.data, names)}
+def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Replay pasts."""
+    found: dict[str, Any] = {"sjf": shortest_first(data, names)}
     for key, name in (("sjf_excess_over_random", CROWDED_PHILLY), ("sjf_excess_over_random_half", "philly")):
         if name in names:
             found[key] = float(found["sjf"][names.index(name)]["excess / random's"])
@@ -79,10 +78,10 @@ def _sure(us: int) -> Forecast:
     return Forecast((us,) * len(LEVELS), us, "group median")
 
 
-def crowded(data: Path, name: str) -> tuple[list[Arrival], Fleet]:
-    """Return the jobs and too few machines; Philly's virtual clusters have half of their own each."""
-    trace = open_workload(data / CROWDED[name])
-    fleet, arrivals = fleet_for(trace, Survey.of(trace)), list(trace.arrivals())
+def crowded(data: Path, name: str, most: int | None = None) -> tuple[list[Arrival], Fleet]:
+    """Return the first jobs and too few machines for them; Philly's virtual clusters have half of their own each."""
+    trace = open_workload(data / PASTS[name])
+    fleet, arrivals = fleet_for(trace, Survey.of(trace)), list(islice(trace.arrivals(), most))
     if name == "philly":
         own = _virtual_clusters(data)
         queues = tuple(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.forecast_pasts import PASTS, Past, read
+from benchmarks.forecast_pasts import PASTS as FILES
+from benchmarks.forecast_pasts import Past, read
 from benchmarks.forecast_plot import draw
 from benchmarks.forecast_progress import progress
 from clearway.forecast import RunTimes
@@ -17,8 +18,8 @@ from clearway.forecast.scores import Scores, scores
 from clearway.ports.forecaster import Run
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from clearway.model.forecast import Forecast
     from clearway.ports.forecaster import Forecaster
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 WARMING = 200
 """So many first jobs of each past are not judged."""
 OURS = "forecast"
+PASTS = tuple(FILES)
 
 KEYS = {
     "run_times": (
@@ -74,14 +76,13 @@ class Played:
         return {name: scores(said, self.ran_us, self.at_us) for name, said in self.said.items()}
 
 
-def run(args: Namespace) -> dict[str, Any]:
-    """Play every past; `--only NAME` leaves out those that are not named."""
-    names = [name for name in PASTS if name in (args.only or ())] or list(PASTS)
+def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Play pasts."""
     found: dict[str, dict[str, Scores]] = {}
     played = []
     for name in names:
         past = Played()
-        for jobs in read(args.data, name):
+        for jobs in read(data, name):
             with progress(name, len(jobs)) as advance:
                 play(jobs, RunTimes(), past, advance)
         found[name] = past.scores()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.forecast_easy import EASY_LOGS, asked_ratios, asking
-from benchmarks.forecast_orders import CROWDED, crowded
+from benchmarks import forecast_easy, forecast_orders
 from clearway.forecast import RunTimes
 from clearway.loop.forecasting import Forecasting
 from clearway.loop.world import World
@@ -23,7 +23,6 @@ from clearway.sim.workloads.survey import Survey
 from clearway.whatif.starts import StartsForeseen
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -35,7 +34,9 @@ if TYPE_CHECKING:
 POLICY = PolicySpec(estimate="forecast")
 MOMENTS = 100
 """It is asked so often, evenly over the jobs that come, the first fiftieth left out."""
-PASTS = ("hpc2n", "itp-01", "itp-03", "itp-05", "itp-06", "itp-09")
+FIRST = 4000
+"""So many first jobs of each past are replayed."""
+PASTS = ("hpc2n", "nasa", "philly-crowded", "itp-01", "itp-03", "itp-05", "itp-06", "itp-09")
 KEYS = {
     "starts": (
         "ETAs by forecasts under the policy fair, asked at 100 moments about up to 20 who wait: part of the starts "
@@ -63,10 +64,9 @@ class _Asking:
             self.asked.ask(self._world, self._world.now_us, lambda: True)
 
 
-def run(args: Namespace) -> dict[str, Any]:
-    """Replay the pasts that `--only` names, or all."""
-    names = [name for name in PASTS if name in (args.only or ())] or list(PASTS)
-    found = {name: _replayed(*_past(args.data, name), name) for name in names}
+def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Replay pasts."""
+    found = {name: _replayed(*_past(data, name), name) for name in names}
     judged = sum(one.judged for one in found.values())
     ratios = [one.error_us / one.place_error_us for one in found.values() if one.error_us and one.place_error_us]
     return {
@@ -77,10 +77,11 @@ def run(args: Namespace) -> dict[str, Any]:
 
 
 def _past(data: Path, name: str) -> tuple[list[Arrival], Fleet]:
-    if name in CROWDED:
-        return crowded(data, name)
-    trace = open_workload(data / EASY_LOGS[name])
-    return asking(trace.arrivals(), asked_ratios(data), 1), fleet_for(trace, Survey.of(trace))
+    if name in forecast_orders.PASTS:
+        return forecast_orders.crowded(data, name, FIRST)
+    trace = open_workload(data / forecast_easy.PASTS[name])
+    arrivals = islice(trace.arrivals(), FIRST)
+    return forecast_easy.asking(arrivals, forecast_easy.asked_ratios(data), 1), fleet_for(trace, Survey.of(trace))
 
 
 def _replayed(arrivals: list[Arrival], fleet: Fleet, name: str) -> Starts:

@@ -48,6 +48,7 @@ LISTS = (
     "gpuspec20", "gpuspec25", "gpuspec33", "multigpu20", "multigpu30", "multigpu40", "multigpu50",
 )  # fmt: skip
 """The other pod lists that have published figures: the default rules are run on each."""
+ONLY = (*RULES, *LISTS)
 KEYS["pods_per_second"] = "pods a second in it"
 for _rule in RULES:
     for _level in LEVELS:

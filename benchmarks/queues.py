@@ -57,6 +57,7 @@ PROBES = 5  # searches of a kind
 RACK = 40  # nodes
 REPLAYED = "gaia-cluster/pai-100k.csv.gz"
 MACHINES, REPLAY_LOAD = 10, 0.95  # of the replay; the part of all CPUs that its work would fill
+ONLY = ("rates", "live", "search", "replay")
 
 KEYS = {
     "placements_per_s_batched": "placements a CPU second with 10,000 waiting, 1,000 ends and arrivals a cycle",
@@ -101,14 +102,11 @@ KEYS |= {f"search_ms_{name}": "ms, the longest" for name in PROBED}
 
 def run(args: Namespace) -> dict[str, Any]:
     """Measure; `--only PART` leaves the other parts out: rates, live, search, replay."""
-    parts: dict[str, Callable[[], dict[str, Any]]] = {
-        "rates": lambda: _rates() | _scan(),
-        "live": _live,
-        "search": _searches,
-        "replay": lambda: _replay(args.data / REPLAYED),
-    }
+    parts: tuple[Callable[[], dict[str, Any]], ...] = (
+        lambda: _rates() | _scan(), _live, _searches, lambda: _replay(args.data / REPLAYED),
+    )  # fmt: skip
     found: dict[str, Any] = {}
-    for name, part in parts.items():
+    for name, part in zip(ONLY, parts, strict=True):
         if not args.only or name in args.only:
             found |= part()
     for kind in ("batched", "single"):

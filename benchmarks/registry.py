@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Collection, Sequence
 
 NAMES = (
     "decisions",
@@ -39,6 +40,9 @@ class Benchmark(Protocol):
     KEYS: dict[str, str]
     """What each key of the answer means, with its unit."""
 
+    ONLY: Sequence[str]
+    """What `--only` may name, its parts or its data; none where a benchmark leaves it out."""
+
     def run(self, args: Namespace) -> dict[str, Any]:
         """Measure, and return plain data. `args.data` is the folder with the workloads."""
         ...
@@ -47,3 +51,16 @@ class Benchmark(Protocol):
 def load(name: str) -> Benchmark:
     """Import one benchmark."""
     return cast("Benchmark", import_module(f"benchmarks.{name.replace('-', '_')}"))
+
+
+def refusal(name: str, only: Collection[str]) -> str | None:
+    """Return what is wrong with what `--only` names, None if nothing is."""
+    if not only or name == "list":
+        return None
+    if name == "all":
+        return "--only names parts of one benchmark: name that in place of all"
+    known = getattr(load(name), "ONLY", ())
+    if not known:
+        return f"{name} has no parts: leave out --only"
+    unknown = [one for one in only if one not in known]
+    return f"{name} has no part {unknown[0]}: it has {', '.join(known)}" if unknown else None

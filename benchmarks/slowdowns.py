@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TITLE = "mean bounded slowdown by order and backfill, beside published figures (Lublin-256)"
 SEQUENCES = 30
 BASE = "fifo"
+ONLY = tuple(rl.CELLS)
 
 KEYS = {
     "table": (

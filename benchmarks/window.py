@@ -32,7 +32,7 @@ TITLE = "what slow readers, 500 open streams and a 100 MB log cost the loop that
 PAIRS, ASKS, PAUSE_S = 16, 20, 0.02
 SIZE = ("--nodes", "200", "--waiting", "2000", "--past", "5000")
 LOG_BYTES = 100 * 10**6
-KINDS = ("slow", "streams", "log")
+KINDS = ONLY = ("slow", "streams", "log")
 
 KEYS = {
     "alone_ms": "ms, median time of an ask with no reader, over all segments",
