@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from clearway.config.home import read_running
-from clearway.engines.local.cuts import Cuts
-from clearway.engines.local.tasks import Task
+from clearway.engines.parts.cuts import Cuts
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.policies.registry import BUNDLES
 from tests.api.live import PATIENCE_S, live
@@ -385,9 +384,7 @@ def test_a_log_that_was_cut_reads_the_same_every_way(client: Client, home: Path)
     row = ran(client, "seq 1 100000")
     ref, path = f"id:{row['id']}", home / "logs" / str(row["id"]) / "1-0-0.stdout"
     size = path.stat().st_size
-    task = Task("cut")
-    task.logs, task.limit = (str(path),), 128 * 1024
-    Cuts().look(task)
+    Cuts().look([str(path)], 128 * 1024)
     whole = b"".join(client.logs(ref))
     assert len(whole) < size
     assert whole.startswith(b"1\n2\n")

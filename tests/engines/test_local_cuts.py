@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.api.tail import read_data
-from clearway.engines.local.cuts import BLOCK, Cuts
 from clearway.engines.local.engine import LocalEngine
 from clearway.engines.local.paths import log_path
-from clearway.engines.local.tasks import Task
+from clearway.engines.parts.cuts import BLOCK, Cuts
 from clearway.model.fleet import NodeSpec
 from tests.engines.places import NODE, Place, task
 
@@ -64,17 +63,15 @@ def test_a_log_that_grows_too_long_keeps_its_beginning_and_its_end(tmp_path: Pat
     place.clear()
 
 
-def _written(path: Path, size: int) -> Task:
+def _written(path: Path, size: int) -> tuple[str, str]:
     path.write_bytes(b"x" * size)
-    found = Task("1.1.0.0")
-    found.logs, found.limit = (str(path), str(path) + ".none"), LIMIT
-    return found
+    return str(path), f"{path}.none"
 
 
 def test_a_log_within_its_limit_is_left_alone(tmp_path: Path) -> None:
     log = tmp_path / "log"
     found = _written(log, LIMIT)
-    Cuts().look(found)
+    Cuts().look(found, LIMIT)
     assert log.read_bytes() == b"x" * LIMIT
 
 
@@ -84,7 +81,7 @@ def test_a_log_is_cut_again_and_again(tmp_path: Path) -> None:
     for _ in range(5):
         with log.open("ab") as file:
             file.write(b"y" * LIMIT)
-        cuts.look(found)
+        cuts.look(found, LIMIT)
         assert on_disk(log) <= LIMIT + 2 * BLOCK
         assert data(log).count(b"bytes are cut here") == 1
     said = re.search(rb"\[(\d+) bytes are cut here", data(log))
@@ -104,6 +101,6 @@ def test_a_file_system_that_cannot_cut_is_told_and_the_log_stays(
 
     cuts._fallocate = refused  # type: ignore[assignment]
     monkeypatch.setattr("ctypes.get_errno", lambda: errno.EOPNOTSUPP)
-    cuts.look(found)
+    cuts.look(found, LIMIT)
     assert "cannot be cut" in cuts.trouble
     assert os.path.getsize(log) == 2 * LIMIT  # noqa: PTH202

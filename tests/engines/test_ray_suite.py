@@ -11,7 +11,7 @@ from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
 from clearway.engines.ray.engine import RayEngine
 from clearway.engines.ray.link import Link
-from clearway.testing.engines import EngineSuite
+from clearway.testing.engines import EngineSuite, Talk
 from tests.engines.ray_cluster import Cluster
 
 if TYPE_CHECKING:
@@ -57,9 +57,10 @@ class TestRayEngine(EngineSuite):
         self.scratch.mkdir()
         self.home = tmp_path / "home"
         self.cluster, self.link = cluster, link
+        self.output_size = 0
 
     def attach(self) -> RayEngine:
-        order = partial(launch_order, home=self.home, workdir=self.scratch, devices=())
+        order = partial(launch_order, home=self.home, workdir=self.scratch, devices=(), output_size=self.output_size)
         return RayEngine(
             self.home, order, Metrics(self.home), address=self.cluster.address,
             result_of=partial(result_of, self.home), namespace="suite", link=self.link,
@@ -67,3 +68,14 @@ class TestRayEngine(EngineSuite):
 
     def log(self, task: TaskRef, stream: str) -> bytes:
         return log_path(self.home, task, stream).read_bytes()
+
+    def test_a_log_is_cut_where_it_grows_too_long(self, talk: Talk) -> None:
+        self.output_size = 1 << 20
+        talk = self.again()  # with a limit
+        order = self.launch(self.python("import time; print('x' * (4 << 20), flush=True); time.sleep(2); print('end')"))
+        talk.tell(order)
+        assert talk.gone(order.task).exit_code == 0
+        path = log_path(self.home, order.task, "stdout")
+        assert path.stat().st_blocks * 512 < 2 << 20
+        assert b"bytes are cut here" in path.read_bytes()
+        assert path.read_bytes().endswith(b"end\n")

@@ -13,6 +13,7 @@ import pytest
 
 from clearway.compose.launch import ensure_running
 from clearway.config.engine_words import Slurm
+from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
 from clearway.engines.slurm.engine import SlurmEngine
@@ -36,6 +37,7 @@ engine: slurm
 slurm: {partition: all}
 policy: {order: [fifo], backfill: none, lease: 3s}
 listen: 127.0.0.1:0
+output_size: 1MiB
 """
 
 
@@ -108,6 +110,26 @@ def test_a_task_reaches_its_controller_by_its_port(town: Town) -> None:
     ref = town.submit(line, cpus=1)
     town.succeeded(ref)
     assert ref.removeprefix("id:") in town.said(ref)
+
+
+WORKS = """
+import time
+held, began = bytearray(100 << 20), time.monotonic()
+while time.monotonic() - began < 2:
+    pass
+print("x" * (4 << 20))
+"""
+
+
+def test_a_task_is_measured_and_its_log_is_cut(town: Town) -> None:
+    ref = town.submit(f"{shlex.quote(sys.executable)} -c {shlex.quote(WORKS)}", cpus=1)
+    row = town.succeeded(ref)
+    used = row["attempts"][0]["used"]
+    assert used["peak_memory"] >= 100 << 20
+    assert used["peak_cpus"] >= used["cpus"] > 0.1
+    said = town.said(ref)
+    assert len(said) < 2 << 20
+    assert "bytes are cut here" in said
 
 
 def test_a_cancelled_job_leaves_nothing_in_slurm(town: Town) -> None:
@@ -183,7 +205,7 @@ def test_tasks_may_be_steps_inside_one_job(cluster: Cluster, tmp_path: Path, mon
 
     def attach() -> Talk:
         order = partial(launch_order, home=home, workdir=tmp_path, devices=())
-        return Talk(SlurmEngine(home, order, Slurm(within=number)))
+        return Talk(SlurmEngine(home, order, Metrics(home), Slurm(within=number)))
 
     talk = attach()
     try:

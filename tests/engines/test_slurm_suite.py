@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.config.engine_words import Slurm
+from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
 from clearway.engines.slurm.engine import SlurmEngine
@@ -30,7 +31,7 @@ class TestSlurmEngine(EngineSuite):
 
     def attach(self) -> SlurmEngine:
         order = partial(launch_order, home=self.home, workdir=self.scratch, devices=())
-        return SlurmEngine(self.home, order, Slurm("one"))
+        return SlurmEngine(self.home, order, Metrics(self.home), Slurm("one"))
 
     def lose_node(self) -> None:
         self.cluster.lose_node(self.node)

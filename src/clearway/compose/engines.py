@@ -122,11 +122,11 @@ def _ray_engine(around: Around) -> Engine:
 
 def _slurm_engine(around: Around) -> Engine:
     from clearway.engines.local.handed import result_of
+    from clearway.engines.local.metrics import Metrics
     from clearway.engines.slurm.engine import SlurmEngine
 
-    return SlurmEngine(
-        around.home, order_of(around), around.settings.slurm, partial(result_of, around.home), around.lead
-    )
+    result, words = partial(result_of, around.home), around.settings.slurm
+    return SlurmEngine(around.home, order_of(around), Metrics(around.home), words, result, around.lead)
 
 
 MAKERS: dict[str, Callable[[Around], Engine]] = {"local": _local_engine, "ray": _ray_engine, "slurm": _slurm_engine}

@@ -19,17 +19,20 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from clearway.model.actions import Launch, Pause
 from clearway.model.events import Grant, TaskRef
 from clearway.model.ids import JobId, NodeId
-from clearway.ports.engine import NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.ports.engine import NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp, TaskReported
 from clearway.testing.engine_place import PATIENCE_S, SECOND_US, EnginePlace, Talk, how
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["PATIENCE_S", "SECOND_US", "EngineSuite", "Talk", "how"]
+
+TAKEN_BYTES = 100 << 20
 
 
 class EngineSuite(EnginePlace):
@@ -367,6 +370,24 @@ class EngineSuite(EnginePlace):
         assert talk.gone(order.task).exit_code == 0
         assert self.log(order.task, "stdout") == bytes(range(256))
         assert self.log(order.task, "stderr") == b"\xb2\0\n"
+
+    def test_what_a_task_reports_is_heard_before_its_end(self, talk: Talk) -> None:
+        self._only_real()
+        told = self.shell("""echo '{"step": 3, "loss": 0.5}' >> $CLEARWAY_METRICS""")
+        order = self.launch(replace(told, input="{}", reports=True))
+        talk.tell(order)
+        talk.gone(order.task)
+        heard = [one for one in talk.heard if isinstance(one, TaskReported | TaskIsGone)]
+        assert heard[0] == TaskReported(order.task, 3, '{"loss":0.5}')
+
+    def test_a_task_that_took_memory_is_said_to_have_used_it(self, talk: Talk) -> None:
+        self._only_real()
+        order = self.launch(self.python(f"import time; held = bytearray({TAKEN_BYTES}); time.sleep(0.1)"))
+        talk.tell(order)
+        used = talk.gone(order.task).used
+        assert used is not None
+        assert used.cpus is not None
+        assert TAKEN_BYTES <= (used.peak_memory or 0) < 4 * TAKEN_BYTES
 
     def test_a_task_reads_nothing_from_its_input(self, talk: Talk) -> None:
         self._only_real()

@@ -5,7 +5,6 @@ What may hang is asked by threads of their own: how the devices are, and what is
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from pathlib import Path
@@ -19,6 +18,7 @@ from clearway.engines.local.link import Link
 from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.users import Users
 from clearway.engines.local.uses import Uses
+from clearway.engines.parts.wake import Wake
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, Measured, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
@@ -87,7 +87,7 @@ class LocalEngine:
         self._refused = ""
         self._quiet_told_at: float | None = None
         self._pinged_at = 0.0
-        self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._wake = Wake()
 
     @property
     def trouble(self) -> str:
@@ -142,7 +142,7 @@ class LocalEngine:
                 raise EngineError(f"the runner in {place!r} is led by another controller")
             if time.monotonic() > until:
                 raise EngineError(f"the runner in {place!r} does not answer: {self._link.talk()}")
-            self._link.wait(min(0.5, self._link.wait_s()), self._wake_out)
+            self._link.wait(min(0.5, self._link.wait_s()), self._wake.fd)
 
     def carry_out(self, actions: Sequence[Action]) -> None:
         """Tell the runner. What it cannot be told now it is told as soon as it answers."""
@@ -169,17 +169,14 @@ class LocalEngine:
             look_s = self._metrics.wait_s()
             left = left if look_s is None else min(left, look_s)
             left = min(left, self._uses.wait_s()) if self._asks_for_members else left
-            if self._link.wait(min(left, self._link.wait_s(), PING_AFTER_S), self._wake_out):
-                os.read(self._wake_out, 4096)
+            if self._link.wait(min(left, self._link.wait_s(), PING_AFTER_S), self._wake.fd):
+                self._wake.heard()
                 return
             self._turn()
 
     def wake(self) -> None:
         """End a running `wait`, or the next one; from any thread."""
-        try:
-            os.write(self._wake_in, b"w")
-        except BlockingIOError:  # so many wishes to wake it are waiting that one more changes nothing
-            return
+        self._wake.ring()
 
     def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
         """Let the runner forget these ends."""
@@ -195,8 +192,7 @@ class LocalEngine:
         self._health.close()
         self._uses.close()
         self._link.close({"do": "bye"})
-        os.close(self._wake_in)
-        os.close(self._wake_out)
+        self._wake.close()
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ import signal
 import time
 
 from clearway.engines.local import procs, spawn
-from clearway.engines.local.cuts import Cuts
 from clearway.engines.local.stopping import Stopping
 from clearway.engines.local.tasks import Phase, Task
+from clearway.engines.parts.cuts import Cuts
 
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ class Keeper:
         if now >= self._cut_at:
             self._cut_at = now + CUT_EVERY_S
             for task in self._live.values():
-                self._cuts.look(task)
+                self._cuts.look(task.logs, task.limit)
 
     def _mind_trouble(self) -> None:
         troubles = (
@@ -335,7 +335,7 @@ class Keeper:
         task.phase, task.code, task.error, task.order = Phase.GONE, code, error, None
         task.known = frozenset()
         self._not_now.pop(task.key, None)
-        self._cuts.look(task)
+        self._cuts.look(task.logs, task.limit)
         task.oom = self._groups.ran_out_of_memory(task.key)
         self._groups.remove(task.key)
         self._live.pop(task.key, None)

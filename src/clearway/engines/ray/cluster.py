@@ -18,11 +18,14 @@ from ray.util.placement_group import (
 )  # fmt: skip
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
 
+from clearway.engines import parts
+from clearway.engines.parts import cuts, looks, tree
 from clearway.engines.ray import host, step
 from clearway.engines.ray.nodes import Amounts, is_custom
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from types import ModuleType
 
     from clearway.engines.ray.nodes import RayNode
 
@@ -53,7 +56,7 @@ class Cluster:
             _start_where_none_is()
             address = "auto"
         ray.init(address, namespace=namespace, log_to_driver=False, configure_logging=False)
-        self._step = Path(step.__file__).read_text()
+        self._step = _texts()
         self._host = ray.remote(host.Host)
         self._given = ray.remote(host.devices_given)
         self._sweep = ray.remote(host.sweep)
@@ -132,6 +135,16 @@ class Cluster:
         """Return a promise of how tasks ended whose host died, once nothing is left of them on their node."""
         strategy = NodeAffinitySchedulingStrategy(node.number, soft=False)
         return self._sweep.options(num_cpus=0, scheduling_strategy=strategy).remote(self.folder, keys, patience_s)
+
+
+def _texts() -> dict[str, str]:
+    """Return the step and what it imports by their paths in a folder that Python can run."""
+    found = {"/".join(one.__name__.split(".")) + ".py": _text(one) for one in (cuts, looks, tree)}
+    return {f"{parts.__name__.replace('.', '/')}/__init__.py": "", **found, "__main__.py": _text(step)}
+
+
+def _text(module: ModuleType) -> str:
+    return Path(str(module.__file__)).read_text()
 
 
 def _start_where_none_is() -> None:

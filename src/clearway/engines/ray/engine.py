@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clearway.engines.parts.wake import Wake
 from clearway.engines.ray import orders
 from clearway.engines.ray.link import Link
 from clearway.engines.ray.orders import key_of, task_of
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.model.fleet import NodeSpec
+from clearway.model.use import Used
 from clearway.ports.engine import (
     Inventory,
     Measured,
@@ -25,13 +26,13 @@ from clearway.ports.engine import (
     Report,
     TaskIsGone,
     TaskIsUp,
-    TaskReported,
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from clearway.engines.parts.reported import Reported
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
 
@@ -43,22 +44,6 @@ QUIET_AFTER_S = 15.0
 QUIET_AGAIN_S = 5.0
 MOST_OVER = 10_000
 """So many tasks that are over are remembered: a launch that comes late starts none of them again."""
-
-
-class Reported(Protocol):
-    """What tasks reported on their way, read from files as they come."""
-
-    def watch(self, tasks: Iterable[TaskRef]) -> None:
-        """Look after tasks."""
-
-    def wait_s(self) -> float | None:
-        """Return after how long to look next, None where there is nothing to look at."""
-
-    def look(self) -> list[TaskReported]:
-        """Return what has been reported since the last look."""
-
-    def last(self, task: TaskRef) -> list[TaskReported]:
-        """Return what a task has reported that is over."""
 
 
 class RayEngine:
@@ -90,9 +75,9 @@ class RayEngine:
         self._here: Message | None = None
         self._heard_at = time.monotonic()
         self._quiet_told_at = 0.0
-        self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._wake = Wake()
         self.trouble = ""
-        self.measured = Measured(why_not="the engine `ray` measures nothing")
+        self.measured = Measured(why_not="the engine `ray` measures tasks at their end, and no devices")
 
     def enforced(self) -> dict[str, str]:
         """Return what is done about each thing that a job can ask for, in a sentence each."""
@@ -118,7 +103,7 @@ class RayEngine:
                 why = self.trouble or self._link.talk()
                 self._end_link()
                 raise EngineError(f"the Ray cluster {self._address!r} cannot be reached: {why}")
-            self._link.wait(0.5, self._wake_out)
+            self._link.wait(0.5, self._wake.fd)
         self._reports.clear()
         nodes = tuple(self._up(node) for node in self._here["nodes"])
         return Inventory(nodes, tuple(self._gone(end) for end in self._here["gone"]))
@@ -151,17 +136,14 @@ class RayEngine:
         while not self._reports and (left := until - time.monotonic()) > 0:
             look_s = self._reported.wait_s()
             left = min(left, QUIET_AGAIN_S if look_s is None else look_s)
-            if self._link.wait(left, self._wake_out):
-                os.read(self._wake_out, 4096)
+            if self._link.wait(left, self._wake.fd):
+                self._wake.heard()
                 return
             self._turn()
 
     def wake(self) -> None:
         """End a running `wait`, or the next one; from any thread."""
-        try:
-            os.write(self._wake_in, b"w")
-        except BlockingIOError:  # so many wishes to wake it are waiting that one more changes nothing
-            return
+        self._wake.ring()
 
     def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
         """Have the ends of these tasks forgotten, but for what keeps them from being started again."""
@@ -175,8 +157,7 @@ class RayEngine:
     def close(self) -> None:
         """Detach. Tasks go on."""
         self._end_link()
-        os.close(self._wake_in)
-        os.close(self._wake_out)
+        self._wake.close()
 
     # --- what is told ----------------------------------------------------------------------------
 
@@ -286,8 +267,9 @@ class RayEngine:
         return NodeIsUp(spec, tuple(running), tuple(node["unhealthy"]))
 
     def _gone(self, end: Message) -> TaskIsGone:
-        task = task_of(end["task"])
-        return TaskIsGone(task, end["code"], end["error"], result=self._result_of(task) if end["code"] == 0 else "")
+        task, code, used = task_of(end["task"]), end["code"], end.get("used")
+        given = self._result_of(task) if code == 0 else ""
+        return TaskIsGone(task, code, end["error"], result=given, used=Used(**used) if used else None)
 
     def _end(self, end: TaskIsGone) -> None:
         self._launches.pop(end.task, None)

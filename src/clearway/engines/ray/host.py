@@ -54,14 +54,16 @@ class Task:
 class Host:
     """Hosts the tasks of one namespace on its node, mostly one at a time; leaves when it had none for `idle_s`."""
 
-    def __init__(self, folder: str, step: str, idle_s: float) -> None:
+    def __init__(self, folder: str, step: dict[str, str], idle_s: float) -> None:
         self._folder, self._idle_s = Path(folder), idle_s
         self._tasks: dict[str, Task] = {}
         self._term = 0
         self._used_at = time.monotonic()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._step = self._folder / f"step-{os.getpid()}.py"
-        self._step.write_text(step)
+        self._step = self._folder / f"step-{os.getpid()}"
+        for name, text in step.items():
+            (self._step / name).parent.mkdir(parents=True, exist_ok=True)
+            (self._step / name).write_text(text)
         self._idling: asyncio.Task[None] | None = None
         self._doing: set[asyncio.Task[None]] = set()
 
@@ -182,7 +184,7 @@ class Host:
             if message["is"] == "up":
                 task.up = True
             else:
-                task.end = {"code": message["code"], "error": message["error"]}
+                task.end = _end_in(message)
             task.news.set()
         transport.close()
         task.end = task.end or end_of(task.folder) or {"code": None, "error": ""}
@@ -193,7 +195,7 @@ class Host:
     async def _leave_when_idle(self) -> None:
         while self._tasks or time.monotonic() - self._used_at < self._idle_s:  # noqa: ASYNC110  time is the event
             await asyncio.sleep(self._idle_s / 10)
-        self._step.unlink(missing_ok=True)
+        shutil.rmtree(self._step, ignore_errors=True)
         os._exit(0)
 
 
@@ -235,7 +237,12 @@ def end_of(folder: Path) -> dict[str, Any] | None:
         end = json.loads((folder / "end").read_text())
     except (OSError, ValueError):
         return None
-    return {"code": end["code"], "error": end["error"]}
+    return _end_in(end)
+
+
+def _end_in(said: dict[str, Any]) -> dict[str, Any]:
+    """Return how a task ended by what its step said."""
+    return {"code": said["code"], "error": said["error"], "used": said.get("used")}
 
 
 def _inherited() -> dict[str, str]:

@@ -46,6 +46,7 @@ def launch_order(launch: Launch, order: Mapping[str, Any], first: str) -> Messag
         "code": order["code"],
         "env": {**own_ray(bundle), **env},
         "secrets": order["secrets"],
+        "output_size": order["output_size"],
         "token": env.get("CLEARWAY_TOKEN_FILE", ""),
         "input": launch.spec.input,
         "result": env.get("CLEARWAY_RESULT", ""),

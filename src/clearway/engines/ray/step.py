@@ -1,11 +1,12 @@
-"""Beside one task on its node: starts it, minds its whole tree, says how it ended. Standard library alone.
+"""Beside one task on its node: starts it, minds its whole tree, says how it ended and what it used.
 
-The host sends it as a text and starts it with pipes: the first line in says what to run, each later one what to do
+It goes to the node as a text, with those of `engines.parts` that it needs; standard library alone. The host starts it
+with pipes: the first line in says what to run, each later one what to do
 with it; lines out say that it runs and how it ended. When the pipe in breaks the host is gone, and so is the task, at
 once: nothing runs on that nobody can stop. It leaves the host's children by forking, which Ray may kill by itself.
 """
 
-# ruff: noqa: PTH104, PTH118, PTH123, PTH208  # pathlib would cost each start of a task 5 ms
+# ruff: noqa: PTH104, PTH118  # pathlib would cost each start of a task 5 ms
 
 from __future__ import annotations
 
@@ -17,6 +18,10 @@ import select
 import signal
 import sys
 import time
+
+from clearway.engines.parts import tree
+from clearway.engines.parts.cuts import Cuts
+from clearway.engines.parts.looks import Looks
 
 TYPE_CHECKING = False  # not from typing: this file is read at each start of a task
 if TYPE_CHECKING:
@@ -36,6 +41,7 @@ class Step:
         self.held = b""
         self.kill_at: float | None = None
         self.halted = self.lost = False
+        self.cuts, self.looks = Cuts(), Looks()
 
     def run(self) -> None:
         """Run the task that the first line names."""
@@ -55,9 +61,9 @@ class Step:
         _say({"is": "up"})
         for order in orders[1:]:
             self._obey(order)
-        code = self._mind(main)
+        code = self._mind(main, orders[0])
         self._clear()
-        self._end(code, "")
+        self._end(code, "", self.looks.used())
 
     def _read(self, patience_s: float) -> list[dict[str, Any]]:
         if self.lost or not select.select([0], [], [], patience_s)[0]:
@@ -69,44 +75,47 @@ class Step:
         *lines, self.held = (self.held + data).split(b"\n")
         return [json.loads(line) for line in lines]
 
-    def _mind(self, main: int) -> int:
+    def _mind(self, main: int, order: dict[str, Any]) -> int:
         pause_s = LOOK_S / 10
         while True:
-            code = _reap(main)
+            code = tree.reap(main)
             if code is not None:
                 return code
-            for order in self._read(pause_s):
-                self._obey(order)
+            for told in self._read(pause_s):
+                self._obey(told)
             pause_s = min(pause_s * 2, LOOK_S)
+            if self.looks.due():
+                self.looks.take(tree.below())
+                self.cuts.look((order["stdout"], order["stderr"]), order["output_size"])
             if self.lost or (self.kill_at is not None and time.monotonic() >= self.kill_at):
-                _signal_all(signal.SIGKILL)
+                tree.signal_all(signal.SIGKILL)
 
     def _obey(self, order: dict[str, Any]) -> None:
         if order["do"] == "pause":
-            _signal_all(signal.SIGSTOP if order["paused"] else signal.SIGCONT)
+            tree.signal_all(signal.SIGSTOP if order["paused"] else signal.SIGCONT)
             return
         until = time.monotonic() + order["grace_us"] / 1e6
         self.kill_at = until if self.kill_at is None else min(self.kill_at, until)
         if not self.halted:
             self.halted = True
-            _signal_all(order["signal"])
-        _signal_all(signal.SIGCONT)
+            tree.signal_all(order["signal"])
+        tree.signal_all(signal.SIGCONT)
 
     def _clear(self) -> None:
         """End what the main process left."""
-        _reap(0)
-        if not _children():
+        tree.reap(0)
+        if not tree.any_left():
             return
         kill_at = min(time.monotonic() + LEFT_GRACE_S, self.kill_at or float("inf"))
-        _signal_all(signal.SIGTERM)
-        while _children():  # the dead count until they are collected
+        tree.signal_all(signal.SIGTERM)
+        while tree.any_left():  # the dead count until they are collected
             if self.lost or time.monotonic() >= kill_at:
-                _signal_all(signal.SIGKILL)
+                tree.signal_all(signal.SIGKILL)
             self._read(LOOK_S)
-            _reap(0)
+            tree.reap(0)
 
-    def _end(self, code: int | None, error: str) -> None:
-        end = {"is": "over", "code": code, "error": error}
+    def _end(self, code: int | None, error: str, used: dict[str, int] | None = None) -> None:
+        end = {"is": "over", "code": code, "error": error, "used": used}
         new = os.path.join(self.folder, ".end")
         with open(new, "w", opener=_private) as file:
             json.dump(end, file)
@@ -167,51 +176,6 @@ def _say(message: dict[str, Any]) -> None:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags, PRIVATE)
-
-
-def _below() -> list[int]:
-    """Return the living processes of the task: all that descend from this one, which adopts orphans."""
-    parents: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
-                    state, parent = file.read().rpartition(")")[2].split()[:2]
-            except OSError:  # gone since the list was made
-                continue
-            if state not in "ZX":
-                parents.setdefault(int(parent), []).append(int(entry))
-    found = [os.getpid()]
-    for pid in found:
-        found += parents.get(pid, [])
-    return found[1:]
-
-
-def _signal_all(number: int) -> None:
-    for pid in _below():
-        try:
-            os.kill(pid, number)
-        except OSError:  # gone in this very moment, or another user's
-            continue
-
-
-def _children() -> bool:
-    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
-        return bool(file.read().strip())
-
-
-def _reap(main: int) -> int | None:
-    """Collect what has died; return the code of the main process if it is among them."""
-    found = None
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return found
-        if pid == 0:
-            return found
-        if pid == main:
-            found = os.waitstatus_to_exitcode(status)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ray.exceptions import RayActorError, RayError
 
+from clearway.engines.parts.cuts import Cuts
 from clearway.engines.ray.files import add, written
 from clearway.engines.ray.hosts import Hosts
 from clearway.engines.ray.nodes import living
@@ -55,6 +56,7 @@ class Work:
         """Tasks that were stopped before they were started: they never are."""
         self.nodes: dict[str, RayNode] = {}
         self.running: set[asyncio.Task[None]] = set()
+        self._cuts = Cuts()
 
     # --- finding ---------------------------------------------------------------------------------
 
@@ -177,6 +179,11 @@ class Work:
         for stream, data in heard["said"].items():
             read[stream] += len(data)
             add(life.order["files"][stream], data)
+        logs = (life.order["files"]["stdout"], life.order["files"]["stderr"])
+        before = self._cuts.trouble
+        self._cuts.look(filter(None, logs), life.order.get("output_size", 0))
+        if self._cuts.trouble != before:
+            self._say({"is": "trouble", "text": self._cuts.trouble})
         if heard["up"] and not life.up:
             life.up = True
             self._say({"is": "up", "task": life.key})

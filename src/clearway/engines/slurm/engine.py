@@ -7,7 +7,6 @@ told of it: a controller that starts again finds what was meant, and what Slurm 
 from __future__ import annotations
 
 import hashlib
-import os
 import select
 import signal
 import sys
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from clearway.engines.parts.wake import Wake
 from clearway.engines.slurm import step
 from clearway.engines.slurm.commands import ENDED, MEBI, MILLI, PENDING, gres_words
 from clearway.engines.slurm.files import Files, key_of, task_of
@@ -25,6 +25,7 @@ from clearway.engines.slurm.jobs import Jobs
 from clearway.engines.slurm.within import Within
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
+from clearway.model.use import Used
 from clearway.ports.engine import Inventory, Measured, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clearway.config.engine_words import Slurm
+    from clearway.engines.parts.reported import Reported
     from clearway.engines.slurm.commands import Job, Node
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
@@ -53,18 +55,19 @@ class SlurmEngine:
     """Starts and stops tasks by Slurm. The contract is that of `clearway.ports.engine.Engine`.
 
     `home` is a folder that all nodes see under this name. `order_of` returns what a task is to run, `result_of` what it
-    gave back. `words` say what of the cluster is used. A job that Slurm does not start in time is taken back: somebody
-    else holds what it needs. `lead`: a journal, and its term: nothing is done once a later term leads.
+    gave back, `reported` reads what it reports on its way. `words` say what of the cluster is used. A job that Slurm
+    does not start in time is taken back: somebody else holds what it needs. `lead`: a journal, and its term: nothing is
+    done once a later term leads.
     """
 
     def __init__(
-        self, home: Path, order_of: Callable[[Launch], dict[str, Any]], words: Slurm,
+        self, home: Path, order_of: Callable[[Launch], dict[str, Any]], reported: Reported, words: Slurm,
         result_of: Callable[[TaskRef], str] = lambda _task: "", lead: tuple[str, int] = ("", 0),
     ) -> None:  # fmt: skip
         self._files = Files(home.absolute() / "slurm")
         prefix = f"clearway-{hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:8]}-"
         self._slurm: Jobs | Within = Within(words.within, prefix) if words.within else Jobs(words, prefix)
-        self._order_of, self._result_of = order_of, result_of
+        self._order_of, self._result_of, self._reported = order_of, result_of, reported
         self._words, self._lead = words, lead
         self._nodes: dict[str, Node] = {}
         self._mine: dict[str, dict[str, Any]] = {}
@@ -81,9 +84,9 @@ class SlurmEngine:
         self._look_anew = self._closing = False
         self._lock, self._work = threading.RLock(), threading.Event()
         self._thread = threading.Thread(target=self._talk, name="slurm", daemon=True)
-        self._wake_out, self._wake_in = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        self.trouble = ""
-        self.measured = Measured(why_not="the engine `slurm` measures nothing")
+        self._wake = Wake()
+        self._uncut = self.trouble = ""
+        self.measured = Measured(why_not="the engine `slurm` measures tasks at their end, and no devices")
 
     def enforced(self) -> dict[str, str]:
         """Return what is done about each thing that a job can ask for, in a sentence each."""
@@ -108,6 +111,7 @@ class SlurmEngine:
         self._ends = self._files.keys("ends")
         self._ups = self._files.keys("ups") | self._ends
         gone = tuple(self._gone(key) for key in sorted(self._ends, key=task_of_key))
+        self._reported.watch(map(task_of, self._live()))
         self._todo += sorted(self._live(), key=task_of_key)
         ups = tuple(self._up(node) for node in self._nodes.values() if node.up)
         self._told = {up.spec.name: up for up in ups}
@@ -137,16 +141,13 @@ class SlurmEngine:
                 self._look()
                 if self._reports:
                     return
-            if select.select([self._wake_out], [], [], min(left, LOOK_S))[0]:
-                os.read(self._wake_out, 4096)
+            if select.select([self._wake.fd], [], [], min(left, LOOK_S))[0]:
+                self._wake.heard()
                 return
 
     def wake(self) -> None:
         """End a running `wait`, or the next one; from any thread."""
-        try:
-            os.write(self._wake_in, b"w")
-        except BlockingIOError:  # so many wishes to wake it are waiting that one more changes nothing
-            return
+        self._wake.ring()
 
     def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
         """Forget all but the ends of these tasks."""
@@ -169,8 +170,7 @@ class SlurmEngine:
         if self._thread.is_alive():
             self._thread.join()
         self._slurm.close()
-        os.close(self._wake_in)
-        os.close(self._wake_out)
+        self._wake.close()
 
     # --- what is asked of it -----------------------------------------------------------------------
 
@@ -204,6 +204,7 @@ class SlurmEngine:
         self._mine[key] = {**order, **more}
         self._files.write("orders", key, self._mine[key])
         self._todo.append(key)
+        self._reported.watch([launch.task])
 
     def _refusal(self, launch: Launch) -> str:
         node = self._nodes.get(launch.node)
@@ -235,14 +236,18 @@ class SlurmEngine:
         for key in sorted((self._files.keys("ups") - self._ups), key=task_of_key):
             self._ups.add(key)
             self._reports.append(TaskIsUp(task_of(key)))
+        self._reports += self._reported.look()
         for key in sorted(ends, key=task_of_key):
             self._ends.add(key)
+            self._reports += self._reported.last(task_of(key))
             self._reports.append(self._gone(key))
 
     def _gone(self, key: str) -> TaskIsGone:
         end = self._files.read("ends", key) or self._files.read("over", key)
-        task = task_of(key)
-        return TaskIsGone(task, end["code"], end["error"], result=self._result_of(task) if end["code"] == 0 else "")
+        task, code, used = task_of(key), end["code"], end.get("used")
+        self._uncut = end.get("uncut") or self._uncut
+        given = self._result_of(task) if code == 0 else ""
+        return TaskIsGone(task, code, end["error"], result=given, used=Used(**used) if used else None)
 
     def _live(self) -> set[str]:
         return self._files.keys("orders") - self._files.keys("ends")
@@ -273,7 +278,7 @@ class SlurmEngine:
                 if self._look_anew or time.monotonic() - asked >= ASK_S:
                     asked = time.monotonic()
                     self._ask_nodes(jobs)
-                self.trouble = ""
+                self.trouble = self._uncut
             except EngineError as error:
                 self.trouble = str(error)
 

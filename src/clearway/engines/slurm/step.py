@@ -1,4 +1,6 @@
-"""What Slurm starts on a node: it runs one task, minds its whole tree and writes how it ended. Standard library alone.
+"""What Slurm starts on a node: it runs one task, minds its whole tree, cuts its logs and writes how it ended.
+
+Standard library alone, but for what engines share.
 
     python step.py FOLDER KEY
 
@@ -19,6 +21,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from clearway.engines.parts import tree
+from clearway.engines.parts.cuts import Cuts
+from clearway.engines.parts.looks import Looks
+
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_S = 0.05
 LEFT_GRACE_S = 2.0  # what a task leaves behind has so long after SIGTERM
@@ -35,6 +41,7 @@ class Step:
         self.kill_at: float | None = None
         self.halted = False
         self.slurm_stops = self.taken = False
+        self.cuts, self.looks = Cuts(), Looks()
 
     def run(self) -> None:
         """Run the task, unless another step has or had it."""
@@ -54,18 +61,21 @@ class Step:
             self._end(None, _why(order, error))
             return
         _write(self.folder / "ups" / self.key, "{}")
-        code = self._mind(child)
+        code = self._mind(child.pid, order)
         self._clear()
-        self._end(None if self.taken else code, "")  # what Slurm took away did not end by itself
+        self.cuts.look(_logs(order), order["output_size"])
+        self._end(None if self.taken else code, "", self.looks.used())  # what Slurm took away did not end by itself
 
     def _slurm_says_stop(self, _number: int, _frame: object) -> None:
         self.slurm_stops = True
 
-    def _mind(self, child: subprocess.Popen[bytes]) -> int:
-        while (code := child.poll()) is None:
+    def _mind(self, child: int, order: dict[str, Any]) -> int:
+        while (code := tree.reap(child)) is None:
             self._obey()
+            if self.looks.due():
+                self.looks.take(tree.below())
+                self.cuts.look(_logs(order), order["output_size"])
             time.sleep(LOOK_S)
-            _reap(child.pid)
         return code
 
     def _obey(self) -> None:
@@ -80,17 +90,17 @@ class Step:
             if told.get("signal"):
                 self._halt(told["signal"], told["grace_us"] / 1e6)
             else:
-                _signal_all(signal.SIGSTOP if told.get("paused") else signal.SIGCONT)
+                tree.signal_all(signal.SIGSTOP if told.get("paused") else signal.SIGCONT)
         if self.kill_at is not None and time.monotonic() >= self.kill_at:
-            _signal_all(signal.SIGKILL)
+            tree.signal_all(signal.SIGKILL)
 
     def _halt(self, number: int, grace_s: float) -> None:
         until = time.monotonic() + grace_s
         self.kill_at = until if self.kill_at is None else min(self.kill_at, until)
         if not self.halted:
             self.halted = True
-            _signal_all(number)
-        _signal_all(signal.SIGCONT)
+            tree.signal_all(number)
+        tree.signal_all(signal.SIGCONT)
 
     def _told(self) -> dict[str, Any]:
         try:
@@ -102,15 +112,22 @@ class Step:
     def _clear(self) -> None:
         """End what the main process left."""
         kill_at = min(time.monotonic() + LEFT_GRACE_S, self.kill_at or float("inf"))
-        _signal_all(signal.SIGTERM)
-        while _below() or _children():  # the dead count until they are collected
+        tree.signal_all(signal.SIGTERM)
+        while tree.any_left():  # the dead count until they are collected
             if time.monotonic() >= kill_at:
-                _signal_all(signal.SIGKILL)
+                tree.signal_all(signal.SIGKILL)
             time.sleep(LOOK_S)
-            _reap(0)
+            tree.reap(0)
 
-    def _end(self, code: int | None, error: str) -> None:
-        _write(self.folder / "ends" / self.key, json.dumps({"code": code, "error": error}))
+    def _end(self, code: int | None, error: str, used: dict[str, int] | None = None) -> None:
+        _write(
+            self.folder / "ends" / self.key,
+            json.dumps({"code": code, "error": error, "used": used, "uncut": self.cuts.trouble}),
+        )
+
+
+def _logs(order: dict[str, Any]) -> tuple[str, str]:
+    return order["stdout"], order["stderr"]
 
 
 def _other_devices(order: dict[str, Any]) -> str:
@@ -172,46 +189,6 @@ def _why(order: dict[str, Any], error: OSError) -> str:
     if error.filename == name and isinstance(error, FileNotFoundError):
         return f"the command {name!r} does not exist"
     return f"the command {name!r} cannot be started: {error.filename}: {error.strerror}"
-
-
-def _below() -> list[int]:
-    """Return the living processes of the task: all that descend from this one, which adopts orphans."""
-    parents: dict[int, list[int]] = {}
-    for entry in os.listdir("/proc"):  # noqa: PTH208  names alone
-        if entry.isdigit():
-            try:
-                stat = Path("/proc", entry, "stat").read_text()
-            except OSError:  # gone since the list was made
-                continue
-            state, parent = stat.rpartition(")")[2].split()[:2]
-            if state not in "ZX":
-                parents.setdefault(int(parent), []).append(int(entry))
-    found = [os.getpid()]
-    for pid in found:
-        found += parents.get(pid, [])
-    return found[1:]
-
-
-def _signal_all(number: int) -> None:
-    for pid in _below():
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:  # gone in this very moment
-            continue
-
-
-def _children() -> list[int]:
-    return list(map(int, Path("/proc/self/task", str(os.getpid()), "children").read_text().split()))
-
-
-def _reap(main: int) -> None:
-    """Collect what died of the adopted, but not the main process: whoever waits for it needs its code."""
-    for pid in _children():
-        if pid != main:
-            try:
-                os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                continue
 
 
 def _write(path: Path, text: str) -> None:

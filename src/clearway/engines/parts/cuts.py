@@ -13,7 +13,7 @@ import os
 
 TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
-    from clearway.engines.local.tasks import Task
+    from collections.abc import Iterable
 
 BLOCK = 4096  # holes begin and end where blocks do
 HEAD_BYTES = 64 * 1024
@@ -33,11 +33,10 @@ class Cuts:
         self._fallocate = ctypes.CDLL(None, use_errno=True).fallocate
         self._fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
 
-    def look(self, task: Task) -> None:
-        """Cut a task's logs where they are too long."""
-        if task.limit:
-            for path in task.logs:
-                self._look(path, task.limit)
+    def look(self, paths: Iterable[str], limit: int) -> None:
+        """Cut logs where they are longer than `limit` bytes; 0 is no limit."""
+        for path in paths if limit else ():
+            self._look(path, limit)
 
     def _look(self, path: str, limit: int) -> None:
         try:

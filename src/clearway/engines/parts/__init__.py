@@ -1,0 +1,1 @@
+"""What engines share: none knows of another. `tree`, `looks` and `cuts` run beside tasks: standard library alone."""
