@@ -105,6 +105,8 @@ def test_when_and_where() -> None:
     waits = Outlook("waits", start_us=60 * SECOND_US, nodes=("n1",), fits=("n1",), of_nodes=3)
     assert expected_sentence(waits) == "expected to start at 60 s on n1, if nothing else comes and the estimates hold"
     assert fits_sentence(waits) == "fits only 1 of 3 nodes: n1"
+    late = Outlook("waits", looked_us=60_000_000)
+    assert expected_sentence(late) == "by the estimates of what runs not before 60 s; further ahead was not looked"
     assert "no estimate" in expected_sentence(Outlook("waits"))
     assert "no node" in expected_sentence(Outlook("never"))
     assert "limit" in expected_sentence(Outlook("limited"))

@@ -64,7 +64,7 @@ def expected_sentence(outlook: Outlook, moment: Moment = amounts.seconds) -> str
     if outlook.verdict == "limited":
         return "never starts as things are: it asks for more than a limit would ever let it have"
     if outlook.start_us is None and outlook.looked_us is not None:
-        return f"not expected to start before {moment(outlook.looked_us)}; further ahead was not looked"
+        return f"by the estimates of what runs not before {moment(outlook.looked_us)}; further ahead was not looked"
     if outlook.start_us is None:
         return "nobody knows when it will start: what it waits for has no estimate of its end"
     where = f" on {_some(outlook.nodes)}"
