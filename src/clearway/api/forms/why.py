@@ -115,7 +115,9 @@ class Prospect(Form):
     changes: Annotated[list[Changed], says("what would let it start at once")]
     fits: Annotated[Fits, says("the nodes that are large enough")]
     fits_text: Annotated[str, says("the same as a sentence")]
-    looked_to: Annotated[Moment | None, says("not before this, by the estimates of what runs; further ahead was not looked")]
+    looked_to: Annotated[
+        Moment | None, says("not before this, by the estimates of what runs; further ahead was not looked")
+    ]
     now: Annotated[str | None, says("what a job that lacks room is told now")]
 
 
