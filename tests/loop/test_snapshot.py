@@ -54,7 +54,7 @@ STATE_KEPT = {
     "cycle", "revision",
     "policy", "seed", "view", "jobs", "over", "names", "keys", "gone", "dependents", "nodes", "quiet", "lost", "strays",
     "unhealthy", "notices", "timers", "next_job", "controller_up_us", "ready", "flows", "lenders", "machines",
-    "arrays", "budgets", "runs",
+    "arrays", "budgets", "runs", "policies",
 }  # fmt: skip
 VIEW_KEPT = {"ledger", "queues", "line", "ends", "bookings", "reservations", "running", "types", "forecasts"}
 VIEW_WORKED_OUT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clearway.api.forms import access, calls, fleet, jobs, usage, whatif, why, work
+from clearway.api.forms import access, calls, fleet, jobs, policy, usage, whatif, why, work
 from clearway.api.forms.access import JobWords, TokenWords
 from clearway.api.forms.base import Words
 
@@ -17,7 +17,8 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/overview": fleet.Overview,
     f"GET {API}/timeline": usage.Timeline,
     f"GET {API}/waste": usage.Waste,
-    f"GET {API}/policy": fleet.Policy,
+    f"GET {API}/policy": policy.Policy,
+    **{f"POST {API}/policy/{verb}": policy.PolicyNow for verb in ("shadow", "shadow/end", "promote", "rollback")},
     f"GET {API}/report": usage.Report,
     f"GET {API}/load": usage.Load,
     f"GET {API}/forecasts": usage.Forecasts,
@@ -97,6 +98,8 @@ BODIES: dict[str, Any] = {
     f"POST {API}/advice": JobWords,
     f"POST {API}/tokens": TokenWords,
     f"POST {API}/whatifs": whatif.WhatifWords,
+    f"POST {API}/policy/shadow": policy.ShadowWords,
+    f"POST {API}/policy/promote": policy.PromoteWords,
     **dict.fromkeys(
         (
             f"POST {API}/jobs/{{ref}}/set", f"POST {API}/queues", f"POST {API}/queues/{{queue}}",

@@ -26,6 +26,7 @@ from clearway.api import (
     outlooks,
     overview,
     page,
+    policies,
     previews,
     problems,
     queues,
@@ -57,8 +58,9 @@ if TYPE_CHECKING:
     from clearway.api.desk import Desk
 
 ROOMS = (
-    machines, overview, timeline, waste, events, config, queues, bookings, budgets, call_files, calls, call_rows, code,
-    secrets, flows, schedules, searches, past, whatif_routes, jobs, outlooks, previews, verbs, logs, entrance,
+    machines, overview, timeline, waste, events, config, policies, queues, bookings, budgets, call_files, calls,
+    call_rows, code, secrets, flows, schedules, searches, past, whatif_routes, jobs, outlooks, previews, verbs,
+    logs, entrance,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from clearway.api.desk import TheDesk, answer
 from clearway.api.roles import guarded
 from clearway.config.settings import SETTINGS
+from clearway.model.policies import SETTINGS as BY_SETTINGS
 
 if TYPE_CHECKING:
     from clearway.config.settings import Settings
@@ -32,7 +33,9 @@ async def reload(desk: TheDesk) -> Response:
         await desk.ask(ask)
     await run_in_threadpool(done)
     desk.in_force.tenants = settings.tenants
-    return answer({"in_force": list(LIVE), "at_next_start": _others(desk.settings, settings)})
+    promoted = desk.controller.world.state.policies.how != BY_SETTINGS  # it stays until other words stand in the file
+    in_force = [name for name in LIVE if name != "policy" or not promoted]
+    return answer({"in_force": in_force, "at_next_start": _others(desk.settings, settings)})
 
 
 def _others(began_with: Settings, now: Settings) -> list[str]:

@@ -1,4 +1,4 @@
-"""Routes of the whole at a glance: counts, devices with who holds them, the policy in force."""
+"""Routes of the whole at a glance: counts, devices with who holds them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from clearway.api.desk import TheDesk, answer
 from clearway.api.measured import device_use, measured_row
 from clearway.api.moments import FACE, iso, iso_or_none
 from clearway.api.roles import guarded
-from clearway.api.rows import gpus_row, node_row, plain, policy_words
-from clearway.loop.planned import hash_of
+from clearway.api.rows import gpus_row, node_row, plain
 from clearway.model.states import State, shown
 from clearway.model.values import SECOND_US
 from clearway.observe.words import sentence
-from clearway.policies.registry import BUNDLES, ORDERS
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from clearway.model.events import Grant
     from clearway.model.ids import JobId
     from clearway.model.reasons import Reason
-    from clearway.observe.pace import Minute
     from clearway.ports.engine import Measured
 
 MOST_REASONS = 20
@@ -153,35 +150,3 @@ def _holder(desk: Desk, job: JobId, grant: Grant) -> dict[str, Any]:
         "share": grant.share,
         "gpu_memory": grant.gpu_memory,
     }
-
-
-@router.get("/policy")
-def policy(desk: TheDesk) -> Response:
-    """Show the policy in force: all its words, the hash that each decision is recorded with, and how long it decides.
-
-    `known` are the names of bundles and orders. `decisions`: of the last two hours in which something was decided, and
-    of each of their minutes.
-    """
-    spec = desk.board.policy
-    return answer(
-        {
-            "name": next((name for name, bundle in BUNDLES.items() if bundle == spec), None),
-            "words": None if spec is None else policy_words(spec),
-            "hash": None if spec is None else hash_of(spec),
-            "decisions": _pace(desk),
-            "known": sorted({*BUNDLES, *ORDERS}),
-        }
-    )
-
-
-def _pace(desk: Desk) -> dict[str, Any] | None:
-    pace = desk.metrics.meter.pace
-    whole = pace.whole()
-    if whole is None:
-        return None
-    minutes = [{"at": iso(one.at_us), **_times(one)} for one in pace.minutes()]
-    return {**_times(whole), "since": iso(whole.at_us), "minutes": minutes}
-
-
-def _times(minute: Minute) -> dict[str, Any]:
-    return {"turns": minute.turns, "median_ms": minute.median_ms, "p99_ms": minute.p99_ms}

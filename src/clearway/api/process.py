@@ -26,6 +26,7 @@ from clearway.compose.launch import EXIT_TAKEN
 from clearway.config.home import Running, home_dir, make_home, process_start, says, write_running
 from clearway.config.settings import load_settings
 from clearway.model.errors import ClearwayError, InputError, StoreError
+from clearway.model.policies import SETTINGS
 
 if TYPE_CHECKING:
     import socket
@@ -133,6 +134,7 @@ def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
         token = read_token(settings.home / "token") if settings.listen else ""
         parts.reach.opened(running.listen)
         parts.controller.start()
+        _say_policy(parts)
         held.callback(_stop_loop, parts)
         parts.remember()
         asyncio.run(_serve(settings, reread, parts, listeners, ended, running, token))
@@ -140,6 +142,14 @@ def _run(settings: Settings, reread: Callable[[], Settings]) -> int:
         LOG.critical("the deciding loop failed", exc_info=ended.failure)
         return EXIT_LOOP_FAILED
     return 0
+
+
+def _say_policy(parts: Assembled) -> None:
+    """Say which policy is in force where that is not the one of the settings."""
+    standing = parts.controller.world.state.policies
+    if standing.how != SETTINGS:
+        words = f"{standing.how} by {standing.by}" if standing.by else f"{standing.how} by the guard"
+        LOG.info("policy %s, %s, stays in force: the settings name the same one as before it", standing.name, words)
 
 
 def _stop_loop(parts: Assembled) -> None:

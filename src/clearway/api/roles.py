@@ -43,13 +43,13 @@ _NEEDED: dict[Role, str] = {
     """,
     Role.operator: """
         POST queues, queues/{queue}, queues/{queue}/preview, nodes/{node}/drain, bookings, bookings/{booking}/cancel
-        POST whatifs, whatifs/{whatif}/remove
+        POST whatifs, whatifs/{whatif}/remove, policy/shadow, policy/shadow/end
         POST calls, calls/parts, calls/turn, calls/report, calls/poll, calls/{call}/cancel, calls/actors/{key}/end
         GET changes, calls/files/{name}, audit, history, journal/check
         PUT calls/files/{name}
     """,
     Role.admin: """
-        POST config/reload, shutdown, tokens, tokens/{token}/revoke
+        POST config/reload, policy/promote, policy/rollback, shutdown, tokens, tokens/{token}/revoke
         GET tokens, journal/backup, journal/bundle
     """,
 }

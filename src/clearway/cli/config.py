@@ -118,7 +118,10 @@ def _reload(shell: Shell) -> None:
     if shell.as_json:
         shell.document(row)
         return
-    shell.line("queues, limits, budgets, policy and tenants of the settings are in force")
+    *some, last = row["in_force"]
+    shell.line(f"{', '.join(some)} and {last} of the settings are in force")
+    if "policy" not in row["in_force"]:
+        shell.line("the policy was promoted, and stays until the settings say another one: clearway policy show")
     if row["at_next_start"]:
         shell.line(f"from the next start on: {', '.join(row['at_next_start'])}")
 

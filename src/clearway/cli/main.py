@@ -65,6 +65,7 @@ COMMANDS = dict(
         _in(_CONTROLLER, "token", "Make, list and revoke tokens for others."),
         _in(_CONTROLLER, "changes", "Tell who changed what, from where and when."),
         _in(_CONTROLLER, "config", "Show and check the settings of a controller."),
+        _in(_CONTROLLER, "policy", "Show what decides, try another policy, promote it, roll back."),
         _in(_PROOF, "simulate", "Run a scenario in virtual time and show what happened."),
         _in(_PROOF, "test", "Judge scenarios: does what they expect come true?"),
         _in(_PROOF, "audit", "Decide again what the journal records, and compare."),

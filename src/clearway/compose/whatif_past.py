@@ -11,7 +11,7 @@ from clearway.compose.past import past_of
 from clearway.model import values
 from clearway.model.errors import InputError, NotFoundError
 from clearway.observe.moments import iso
-from clearway.policies.registry import BUNDLES, policy_named
+from clearway.policies.registry import name_of, policy_named
 from clearway.sim.workloads import open_workload
 from clearway.sim.workloads.history import History
 from clearway.whatif.past import header_of, write_part
@@ -58,17 +58,11 @@ def of_home(
         f"submitted from {first} to {latest}{_rest(history)}"
     )
     first_us = 0 if since_us is None else max(0, since_us - begin_us - part.begin_us)
-    return Source(out, read, (_name(policy), policy), first_us)
+    return Source(out, read, (name_of(policy), policy), first_us)
 
 
 def _rest(history: History) -> str:
     return f"; {history.unfinished:,} that are not over are left out" if history.unfinished else ""
-
-
-def _name(policy: PolicySpec) -> str:
-    """Return the name of a policy: that of a bundle, else its orders."""
-    found = next((name for name in sorted(BUNDLES) if policy_named(name) == policy), None)
-    return found or "+".join((*policy.order, policy.backfill))
 
 
 def of_file(workload: Path, since: str | None, warm_us: int, folder: Path) -> Source:

@@ -14,6 +14,7 @@ from clearway.control.rows import JobRow, NodeRow, Progress, QueueRow
 from clearway.control.waiters import Waiters
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model import policy_events as pe
 from clearway.model.errors import NotFoundError
 from clearway.model.reasons import Code, because
 from clearway.model.states import State
@@ -149,7 +150,7 @@ class Board:
                 self.bookings.pop(record.name, None)
             case ev.LimitChanged():
                 self.limits[record.limit.name] = record.limit
-            case ev.PolicyChanged():
+            case ev.PolicyChanged() | pe.Promoted() | pe.RolledBack():
                 self.policy = record.policy
             case ev.TaskStarted() | ev.TaskEnded() | ev.TaskIdle():
                 self._fold_task(record)
@@ -170,6 +171,7 @@ class Board:
                 | fe.SearchBegan() | fe.TrialEntered() | fe.TrialReported() | fe.SearchStopping() | fe.SearchEnded()
                 | ev.Forecasted()
                 | ev.IdleWarned() | ev.BudgetChanged() | ev.BudgetNoticed() | ev.BudgetUsedUp() | ev.BudgetBegan()
+                | pe.ShadowSet() | pe.ShadowEnded() | pe.GuardEnded()
                 | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()
             ):  # fmt: skip
                 pass  # wishes and plans: what comes of them follows as records of its own

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clearway.loop import bookings, budgets, flows, schedules, searches, verbs
+from clearway.loop import bookings, budgets, flows, policies, schedules, searches, verbs
 from clearway.loop.endings import cancel, finish
 from clearway.loop.past import key_of
 from clearway.loop.retries import for_good
@@ -15,9 +15,9 @@ from clearway.model import asks
 from clearway.model import events as ev
 from clearway.model.errors import ConflictError, InputError, NotFoundError
 from clearway.model.ids import JobId
+from clearway.model.policies import EndShadow, Promote, Rollback, SetShadow
 from clearway.model.reasons import Code, because
 from clearway.model.states import State
-from clearway.policies.registry import rules_for
 
 if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
@@ -42,9 +42,8 @@ def answer(world: World, ask: Ask) -> object:
             bookings.answer(world, ask)
         case asks.SetLimit() | asks.SetBudget() | asks.SetMachineType():
             _set_words(world, ask)
-        case asks.SetPolicy():
-            rules_for(ask.policy)
-            world.emit(ev.PolicyChanged(world.now_us, ask.policy))
+        case asks.SetPolicy() | SetShadow() | EndShadow() | Promote() | Rollback():
+            policies.answer(world, ask)
         case asks.Drain():
             _drain(world, ask)
         case asks.ControllerUp():

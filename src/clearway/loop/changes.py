@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clearway.loop import idle_changes
+from clearway.loop import idle_changes, policies
 from clearway.loop.inherit import heir_of, inherit, lend_anew
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
+from clearway.model import policy_events as pe
 from clearway.model.states import State
 from clearway.policies.registry import orders_of, rules_for
 
@@ -69,7 +70,14 @@ def _new_limit(state: WorldState, entry: JobEntry, now_us: int) -> None:
         view.promises_changed = True
 
 
-def _policy_changed(state: WorldState, record: ev.PolicyChanged) -> None:
+def _stands(state: WorldState, record: ev.PolicyChanged | pe.PolicyRecord) -> None:
+    state.policies = policies.after(state.policies, record, state.revision)
+
+
+def _policy_changed(state: WorldState, record: ev.PolicyChanged | pe.Promoted | pe.RolledBack) -> None:
+    _stands(state, record)
+    if isinstance(record, pe.Promoted):
+        state.timers.add(Timer(record.guard.until_us, Due.GUARD, 0))
     view, policy, level = state.view, record.policy, state.view.forecasts.level
     state.policy = policy
     inside = {name: orders_of(spec.order, policy) for name, spec in view.queues.specs.items()}
@@ -125,6 +133,11 @@ def _wish(state: WorldState, record: ev.Record) -> None:
 
 APPLY: dict[type, Callable[[Any, Any], None]] = {
     ev.PolicyChanged: _policy_changed,
+    pe.Promoted: _policy_changed,
+    pe.RolledBack: _policy_changed,
+    pe.ShadowSet: _stands,
+    pe.ShadowEnded: _stands,
+    pe.GuardEnded: _stands,
     ev.HoldAsked: _hold_asked,
     ev.ReleaseAsked: _release_asked,
     ev.CancelAsked: _wish,

@@ -20,6 +20,7 @@ from clearway.loop import (
     idle_changes,
     machine_changes,
     notice_changes,
+    policies,
     silence,
     yielding,
 )  # fmt: skip
@@ -73,6 +74,7 @@ class WorldState:
         self.machines = Machines()
         self.budgets = budget_state.Budgets()
         self.runs = forecast_state.Runs()
+        self.policies = policies.begun(policy)
         self.next_job = 1
         self.revision = self.cycle = 0
         """How many records have been applied, and how many cycles have decided."""

@@ -29,6 +29,7 @@ class Due(IntEnum):
     NOTICE = 13
     IDLE = 14
     BUDGET = 15
+    GUARD = 16
 
 
 OF_JOBS = frozenset({Due.READY, Due.TIME_LIMIT, Due.DEADLINE, Due.START_DEADLINE, Due.RETRY_WINDOW, Due.COST, Due.IDLE})

@@ -26,6 +26,7 @@ from clearway.loop import (
     flows,
     machines,
     notices,
+    policies,
     reports,
     schedules,
     searches,
@@ -293,6 +294,8 @@ class World:
             notices.see_to(self, NodeId(timer.number))
         elif timer.due == Due.BUDGET:
             budgets.due(self, timer)
+        elif timer.due == Due.GUARD:
+            policies.guard_due(self)
         elif timer.due == Due.SCHEDULE:
             self.state.flows.schedules.due(timer.number)
         else:

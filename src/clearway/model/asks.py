@@ -9,6 +9,7 @@ from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, PolicySpec
 from clearway.model.flow import FlowSpec, ScheduleSpec, SearchSpec
 from clearway.model.ids import FlowId, JobId
 from clearway.model.job import JobSpec
+from clearway.model.policies import EndShadow, Promote, Rollback, SetShadow
 from clearway.model.reasons import Code, Reason
 
 
@@ -425,5 +426,5 @@ Ask = (
     | SetMachineType | SetPolicy | Drain | ControllerUp | Rerun | SubmitFlow | CancelFlow
     | RerunFlow | ResumeFlow
     | LookFlows | LookSchedules | LookSearches | SetClock | SetSchedule | PauseSchedule | RemoveSchedule | SubmitSearch
-    | CancelSearch | EnterTrial | FailSearch | SkipStep
+    | CancelSearch | EnterTrial | FailSearch | SkipStep | SetShadow | EndShadow | Promote | Rollback
 )  # fmt: skip

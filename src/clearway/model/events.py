@@ -14,6 +14,7 @@ from clearway.model.flow_events import FlowRecord
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
+from clearway.model.policy_events import PolicyRecord
 from clearway.model.reasons import Reason
 from clearway.model.states import End, State
 from clearway.model.use import Used
@@ -447,4 +448,4 @@ Decided = (
     | Requeued
     | Ended
 )
-Record = Input | Decided | FlowRecord
+Record = Input | Decided | FlowRecord | PolicyRecord

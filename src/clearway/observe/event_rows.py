@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model import policy_events as pe
 from clearway.model.forecast import HALF, HIGH, LOW
 from clearway.model.values import SECOND_US
 from clearway.observe.words import sentence
@@ -152,7 +153,14 @@ class EventRows:
                 return {"kind": "queue_changed", "queue": r.queue.name}
             case ev.LimitChanged():
                 return {"kind": "limit_changed", "limit": r.limit.name}
-            case ev.PolicyChanged():
+            case (
+                ev.PolicyChanged()
+                | pe.ShadowSet()
+                | pe.ShadowEnded()
+                | pe.Promoted()
+                | pe.RolledBack()
+                | pe.GuardEnded()
+            ):
                 return {"kind": "policy_changed"}
             case ev.ControllerStarted():
                 return {"kind": "controller_started"}

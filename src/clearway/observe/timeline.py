@@ -15,6 +15,7 @@ import heapq
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
+from clearway.model import policy_events as pe
 from clearway.model.flow_events import PartEntered, Reopened, Ticked, TrialEntered
 from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, because
@@ -86,6 +87,7 @@ class Timeline:
             ev.NodeDrained: self._node_drained, ev.NodeNoticed: self._node_noticed,
             ev.DevicesChanged: self._devices_changed,
             ev.QueueChanged: self._queue_changed, ev.PolicyChanged: self._policy_changed,
+            pe.Promoted: self._policy_changed, pe.RolledBack: self._policy_changed,
             ev.HoldAsked: self._hold_asked, ev.ReleaseAsked: self._release_asked, ev.Changed: self._changed,
             Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
             ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._machine_gone,
@@ -368,7 +370,7 @@ class Timeline:
         if r.at_us > self._face.start_us:
             self._event(r.at_us, "queue_changed", queue=r.queue.name)
 
-    def _policy_changed(self, r: ev.PolicyChanged) -> None:
+    def _policy_changed(self, r: ev.PolicyChanged | pe.Promoted | pe.RolledBack) -> None:
         if r.at_us > self._face.start_us:
             self._event(r.at_us, "policy_changed")
 

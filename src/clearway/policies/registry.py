@@ -74,6 +74,12 @@ def policy_named(raw: str | Mapping[str, object]) -> PolicySpec:
     return spec
 
 
+def name_of(spec: PolicySpec) -> str:
+    """Return what people call a policy: the name of its bundle, else its orders and how it fills gaps."""
+    found = next((name for name in sorted(BUNDLES) if BUNDLES[name] == spec), None)
+    return found or "+".join((*spec.order, spec.backfill))
+
+
 def rules_for(spec: PolicySpec) -> Rules:
     """Look up the rules that a policy names; InputError for a word that names none."""
     for name in spec.order:

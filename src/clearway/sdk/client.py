@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.config.home import check_owner, home_dir, read_running
 from clearway.model.errors import ControllerError, NotFoundError
 from clearway.sdk.past import Past
+from clearway.sdk.policies import Policies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ TERMINAL = frozenset({"succeeded", "failed", "cancelled", "refused"})
 Row = dict[str, Any]
 
 
-class Client(Past):
+class Client(Past, Policies):
     """Talks HTTP to one controller. May be shared by threads: each call has its own connection."""
 
     def __init__(self, transport: Transport) -> None:
@@ -413,10 +414,6 @@ class Client(Past):
     def budgets(self) -> list[Row]:
         """Return how each budget stands in its present period, by name."""
         return self._list(self._get("budgets"), "budgets")
-
-    def policy(self) -> Row:
-        """Return the policy in force: its words and hash."""
-        return self._get("policy")
 
     def watch(self, after: int | None = None, **wish: object) -> Iterator[Row]:
         """Yield events as they happen, each with its `id`; with `after` those behind that record first.

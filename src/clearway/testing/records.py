@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
+from clearway.model import policy_events as pe
 from clearway.model.budgets import BudgetSpec
 from clearway.model.fleet import BookingSpec, LimitSpec, MachineType, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, SearchSpec, StepSpec, StopSpec
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
+from clearway.model.policies import Guard, Named, Worse
 from clearway.model.reasons import Code, because
 from clearway.model.states import End, State, StepState
 from clearway.model.use import Used
@@ -139,6 +141,18 @@ def _measured_records() -> list[ev.Record]:
         ev.BudgetUsedUp(84, "b"),
         ev.BudgetBegan(85, "b"),
         ev.Forecasted(86, JOB, Forecast(tuple(range(1, 14)), 7, "queue", 3, "hash")),
+        *_policy_records(),
+    ]
+
+
+def _policy_records() -> list[ev.Record]:
+    before, worse = Named("fair", full_policy()), Worse("lab", 30, 900, 300)
+    return [
+        pe.ShadowSet(87, "mine", full_policy(), "ada"),
+        pe.ShadowEnded(88, "mine", "ada"),
+        pe.Promoted(89, "mine", full_policy(), before, Guard(99, 30, 5, 7), "ada"),
+        pe.RolledBack(90, "fair", full_policy(), "", worse),
+        pe.GuardEnded(91, "mine"),
     ]
 
 

@@ -74,7 +74,8 @@ class Asked(NamedTuple):
     seed: int = 0
 
 
-def _policy(field: str, value: object) -> tuple[str, PolicySpec]:
+def policy_word(field: str, value: object) -> tuple[str, PolicySpec]:
+    """Read a policy by its name or as a map of words; return it with what it is called."""
     if isinstance(value, dict):
         return json.dumps(value)[:LABEL], policy_named(value)
     return named(v.name(field, value))
@@ -109,7 +110,7 @@ def _think(field: str, value: object) -> int:
 
 
 WHATIF_WORDS: dict[str, Word] = {
-    "policy": Word(_policy, "nested", "the policy by which it would be decided"),
+    "policy": Word(policy_word, "nested", "the policy by which it would be decided"),
     "fleet": Word(_machines, "names", "other machines: +8xH100, -8xA100, +2xnode:NAME, -1xnode:NAME"),
     "queues": Word(_changes, "names", "other words of queues: research.guarantee.gpus=16"),
     "limits": Word(_changes, "names", "other slots of shared limits: database=4"),

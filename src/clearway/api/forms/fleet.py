@@ -346,37 +346,6 @@ class Overview(Form):
     failed: Annotated[Failed, says("jobs that failed in the last hour")]
 
 
-class Times(Form):
-    """How long the controller decides."""
-
-    turns: Annotated[int, says("turns in which something was decided")]
-    median_ms: Annotated[float, says("milliseconds that half of them took at most")]
-    p99_ms: Annotated[float, says("milliseconds that 99 of 100 took at most")]
-
-
-class Minute(Times):
-    """One minute."""
-
-    at: Annotated[Moment, says("its beginning")]
-
-
-class Pace(Times):
-    """The last two hours in which something was decided."""
-
-    since: Annotated[Moment, says("the first of these minutes")]
-    minutes: Annotated[list[Minute], says("each of them, the oldest first")]
-
-
-class Policy(Form):
-    """The policy in force."""
-
-    name: Annotated[str | None, says("of the bundle, where it is one")]
-    words: Annotated[Words | None, says("all its words; durations in seconds")]
-    hash: Annotated[str | None, says("as it stands in the records of decisions")]
-    decisions: Annotated[Pace | None, says("how long it decides; null: nothing was decided yet")]
-    known: Annotated[list[str], says("names of all bundles and orders")]
-
-
 class Stopping(Form):
     """The controller stops."""
 

@@ -15,6 +15,7 @@ from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, Q
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import Demand, JobSpec, Pin, Role, Topology
+from clearway.model.policies import PolicyStanding
 from clearway.model.reasons import Reason
 from clearway.model.states import State
 from clearway.ports.forecaster import Run
@@ -229,3 +230,4 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     forecasts: tuple[tuple[JobId, Forecast], ...] = ()
     runs: tuple[Run, ...] = ()
     runs_count: int = 0
+    policies: PolicyStanding | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from clearway.core.copies import Copies
 from clearway.core.ledger import Held
 from clearway.core.line import WaitClass
@@ -36,6 +38,7 @@ def restore(kept: f.WorldKept) -> World:
     world.now_us, world.victim_us = kept.now_us, kept.victim_us
     state, view = world.state, world.state.view
     state.cycle = kept.cycle
+    state.policies = kept.policies or replace(state.policies, settings=kept.policy)  # older ones say nothing of it
     for queue in kept.queues:
         view.set_queue(queue, orders_of(queue.order, kept.policy))
     for limit in kept.limits:

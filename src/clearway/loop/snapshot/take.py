@@ -74,6 +74,7 @@ def take(world: World) -> f.WorldKept:
         forecasts=tuple(view.forecasts.said.items()),
         runs=tuple(state.runs.kept),
         runs_count=state.runs.count,
+        policies=state.policies,
         copies=tuple(_copies(cast("NodeId", n), c.taken()) for n, c in view.ledger.shelves.on.items()),
     )
 

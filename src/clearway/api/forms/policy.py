@@ -1,0 +1,108 @@
+"""The policy in force, the one that is tried beside it, and what came of both."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from clearway.api.forms.base import Form, Moment, Words, says
+
+
+class ShadowWords(msgspec.Struct, omit_defaults=True):
+    """The words of a policy that is tried: by name, or as a map."""
+
+    policy: str | Words
+    name: str | None = None
+
+
+class PromoteWords(msgspec.Struct, omit_defaults=True, rename={"for_": "for"}):
+    """What the guard of a promotion bears; times as text (60s, 7d) or in seconds."""
+
+    bound: int | None = None
+    least: str | float | None = None
+    jobs: int | None = None
+    for_: str | float | None = None
+
+
+class Times(Form):
+    """How long the controller decides."""
+
+    turns: Annotated[int, says("turns in which something was decided")]
+    median_ms: Annotated[float, says("milliseconds that half of them took at most")]
+    p99_ms: Annotated[float, says("milliseconds that 99 of 100 took at most")]
+
+
+class Minute(Times):
+    """One minute."""
+
+    at: Annotated[Moment, says("its beginning")]
+
+
+class Pace(Times):
+    """The last two hours in which something was decided."""
+
+    since: Annotated[Moment, says("the first of these minutes")]
+    minutes: Annotated[list[Minute], says("each of them, the oldest first")]
+
+
+class Candidate(Form):
+    """A policy that decides without acting."""
+
+    name: Annotated[str, says("what it is called")]
+    words: Annotated[Words, says("all its words; durations in seconds")]
+    since: Annotated[Moment, says("when it was set")]
+    by: Annotated[str | None, says("who set it")]
+    record: Annotated[int, says("number of the record from which on it decides")]
+
+
+class Guard(Form):
+    """When a promoted policy is taken back without being asked."""
+
+    until: Annotated[Moment, says("it looks until then")]
+    bound: Annotated[int, says("where a tenant waits so many percent longer than it would have")]
+    least_s: Annotated[float, says("and so many seconds longer at least")]
+    jobs: Annotated[int, says("by the mean of at least so many of its jobs")]
+
+
+class Worse(Form):
+    """Who waited longer."""
+
+    tenant: Annotated[str | None, says("null: jobs without one")]
+    jobs: Annotated[int, says("so many were compared")]
+    wait_s: Annotated[float, says("seconds that they waited, in the mean")]
+    would_s: Annotated[float, says("seconds that they would have waited")]
+
+
+class PolicyChange(Form):
+    """One change of policies."""
+
+    at: Annotated[Moment, says("when")]
+    what: Annotated[str, says("what was done")]
+    name: Annotated[str, says("with which policy")]
+    by: Annotated[str | None, says("by whom; null: the settings, or the guard")]
+    worse: Annotated[Worse | None, says("why the guard did it")]
+
+
+class PolicyNow(Form):
+    """The policy in force, and what is tried beside it."""
+
+    name: Annotated[str | None, says("of the bundle, where it is one")]
+    called: Annotated[str | None, says("what it is called; null: nothing was ever set")]
+    words: Annotated[Words | None, says("all its words; durations in seconds")]
+    hash: Annotated[str | None, says("as it stands in the records of decisions")]
+    since: Annotated[Moment | None, says("when it was put in force")]
+    how: Annotated[str, says("settings, promoted or rolled back")]
+    by: Annotated[str | None, says("who did that; null: the settings, or the guard")]
+    settings: Annotated[str | None, says("what the settings say, which holds when other words stand there")]
+    before: Annotated[str | None, says("what a rollback puts in force again")]
+    candidate: Annotated[Candidate | None, says("the policy that decides beside it")]
+    guard: Annotated[Guard | None, says("what would take it back")]
+    changes: Annotated[list[PolicyChange], says("the last twenty, the newest first")]
+
+
+class Policy(PolicyNow):
+    """The same, and how long it decides."""
+
+    decisions: Annotated[Pace | None, says("how long it decides; null: nothing was decided yet")]
+    known: Annotated[list[str], says("names of all bundles and orders")]
