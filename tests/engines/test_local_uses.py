@@ -15,7 +15,7 @@ from clearway.model.events import Grant
 from clearway.model.fleet import NodeSpec
 from clearway.model.ids import NodeId
 from clearway.model.job import Demand, JobSpec, Role
-from clearway.model.use import Used, together
+from clearway.model.use import Used, each, together
 from clearway.ports.engine import DeviceUse, TaskIsIdle
 from tests.engines.places import NODE, Place, task
 
@@ -130,8 +130,22 @@ def test_a_meter_keeps_means_and_peaks() -> None:
         meter.take(now, Look(cpu_s, memory), devices, {1}, set())
     assert meter.now.cpus == 1000
     assert meter.now.busy == 50
-    assert meter.used(None, None) == Used(2000, 3000, 9, 150, 120)
-    assert meter.used(2500, 11) == Used(2500, 3000, 11, 150, 120)  # what the system told of the end is exact
+    assert meter.used(None, None) == Used(2000, 3000, 9, 150, 120, 1)
+    assert meter.used(2500, 11) == Used(2500, 3000, 11, 150, 120, 1)  # what the system told of the end is exact
+
+
+def test_how_many_devices_worked_is_known_after_a_few_looks_at_all_of_them() -> None:
+    meter, busy = Meter("0,1,2:1000"), {0: 10, 1: 0, 2: 0}
+
+    def looked(devices: dict[int, DeviceLook]) -> int | None:
+        meter.take(0.0, Look(0.0, 1), devices, set(), set())
+        found = meter.used(None, None)
+        return None if found is None else found.worked
+
+    every = {number: _device(one) for number, one in busy.items()}
+    assert [looked({0: _device(900)}), looked(every), looked(every), looked(every)] == [None, None, None, 1]
+    assert looked({**every, 2: _device(5)}) == 2
+    assert Meter(":1000").used(1, 1) == Used(1, 1, 1)
 
 
 def test_on_a_shared_device_only_its_own_processes_count() -> None:
@@ -158,8 +172,9 @@ def test_idle_since_the_first_of_the_looks_that_found_it_so() -> None:
 
 
 def test_tasks_side_by_side() -> None:
-    both = together([Used(100, 200, 5, 400, 7), Used(300, 300, 6, None, 9)])
-    assert both == Used(400, 500, 11, 400, 9)
+    both = together([Used(100, 200, 5, 400, 7, 2), Used(300, 300, 6, None, 9, 1)])
+    assert both == Used(400, 500, 11, 400, 9, 3)
+    assert each(Used(1, 5, 3), Used(2, 4, None, 6)) == Used(2, 5, 3, 6)
     assert together([]) == Used()
 
 

@@ -18,7 +18,7 @@ from tests.model.tables import each
 
 SECOND = 1_000_000
 LEFT = (("logs", 2**30), ("weights", 0))
-PLACE: dict[str, Any] = {"secrets": ("TOKEN",), "venv": ".venv", "image": "pytorch:2", "outputs": LEFT}
+PLACE: dict[str, Any] = {"secrets": ("TOKEN",), "venv": ".venv", "image": "pytorch:2", "outputs": LEFT, "right_size": "apply"}
 NOT_NUMBERS: list[object] = [True, "4", "many", math.nan, math.inf, -math.inf, [1], {"a": 1}]
 
 WHOLE_JOB = """
@@ -50,6 +50,7 @@ speedup: {1: 1, 2: 1.9, 4: 3.5}
 nodes: {zone: z1}
 inputs: [{name: imagenet, size: 150GB}]
 outputs: [weights, {name: logs, size: 1GiB}]
+right_size: apply
 tolerates: [maintenance]
 spot: avoid
 uses: [database]

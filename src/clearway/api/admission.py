@@ -29,7 +29,7 @@ def defaults_for(desk: Desk, queue: object, user: object = None) -> dict[str, An
     own = {"user": whose, "workdir": str(Path.home())}
     if desk.who.tenant:
         own["tenant"] = desk.who.tenant
-    return {**of_tenant, **own, **queue_defaults(desk.board.queues, queue)}
+    return {"right_size": desk.settings.right_size, **of_tenant, **own, **queue_defaults(desk.board.queues, queue)}
 
 
 def admit(desk: Desk, job: JobSpec) -> None:

@@ -12,7 +12,7 @@ from clearway.model.values import MICROS, SECOND_US
 if TYPE_CHECKING:
     from clearway.model.job import Checkpoint, Demand, JobSpec, Role
 
-_SAME = ("queue", "priority", "on_deadline", "preemptible", "max_retries", "retry_jitter", "max_losses")
+_SAME = ("queue", "priority", "on_deadline", "preemptible", "max_retries", "retry_jitter", "max_losses", "right_size")
 _TIMED = ("time_limit", "time_estimate", "start_deadline", "retry_backoff", "retry_backoff_max", "retry_window")
 _NAMED = ("workdir", "idempotency_key", "user", "tenant", "venv", "image")  # empty where they were not said
 _FIRST_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)

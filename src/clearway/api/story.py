@@ -11,7 +11,9 @@ from clearway.api.moments import FACE, iso
 from clearway.api.rows import full_reason, job_row, waits_for
 from clearway.api.tries import tries_of
 from clearway.model import events as ev
+from clearway.model.needs import as_asked, sized
 from clearway.model.states import State
+from clearway.observe.need_words import need_row
 from clearway.observe.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from clearway.model.events import Record
     from clearway.model.ids import JobId
     from clearway.model.job import JobSpec
+    from clearway.model.needs import Need
     from clearway.model.reasons import Reason
 
 
@@ -43,6 +46,7 @@ class Story:
             "use": job_use(desk, row),
             "attempts": self.entry["attempts"],
             "waits": self.entry["waits"],
+            "needs": [need_row(need) for need in self._needs()],
         }
 
     def why(self, desk: Desk, row: JobRow) -> dict[str, Any]:
@@ -98,7 +102,11 @@ class Story:
     def _spec(self) -> JobSpec | None:
         """Return what the job asks for now: as it was entered, or as it was changed last."""
         found = [r.spec for r in self.records if isinstance(r, ev.Submitted | ev.Changed)]
-        return found[-1] if found else None
+        return sized(found[-1], as_asked(self._needs())) if found else None
+
+    def _needs(self) -> tuple[Need, ...]:
+        """Return what was said last of what the job needs."""
+        return next((r.needs for r in reversed(self.records) if isinstance(r, ev.Sized)), ())
 
     def _command(self) -> dict[str, Any] | None:
         spec = self._spec()

@@ -33,10 +33,11 @@ def tries_of(records: Sequence[Record], row: JobRow, spec: JobSpec | None) -> di
         return None
     own = [record for record in records if getattr(record, "job", None) == row.id]
     begins = max((at for at, record in enumerate(own) if isinstance(record, fe.Reopened)), default=-1) + 1
+    free = sum(isinstance(one, ev.Requeued) and one.cause.code is Code.RAN_SHORT for one in own[begins:])
     ends = [record for record in own[begins:] if isinstance(record, ev.AttemptEnded)]
     return {
         "ended": dict(Counter(_cause(one) for one in ends if one.end is not End.SUCCEEDED)),
-        "retries": sum(one.end in _OWN for one in ends),
+        "retries": sum(one.end in _OWN for one in ends) - free,
         "max_retries": spec.max_retries,
         "losses": sum(one.end in _LOSSES and one.cause.code is not Code.REQUEUED for one in ends),
         "max_losses": spec.max_losses,

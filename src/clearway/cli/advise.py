@@ -27,7 +27,8 @@ def advise_command(shell: Shell, files: tuple[str, ...], fleet: Path | None) -> 
     """Say what would become of the jobs of YAML FILEs if they were submitted now; - reads stdin.
 
     Each job starts at once, waits (for what, until when), or never starts; with the smallest changes of one word with
-    which it would start at once. Nothing is submitted. Exits with 1 if a job would never start as things are.
+    which it would start at once, and what runs of the like took where it asks for more. Nothing is submitted. Exits
+    with 1 if a job would never start as things are.
     """
     jobs = [at_this_place(job) for job in maps_of_files(files, "jobs")]
     rows = shell.client().advise(jobs) if fleet is None else _of_scenario(fleet, jobs)
@@ -51,5 +52,6 @@ def _tell(shell: Shell, row: dict[str, Any]) -> None:
     said = {"starts": "starts at once", "waits": "would wait", "never": "never fits", "limited": "is over a limit"}
     where = f" on {', '.join(row['expected']['nodes'])}" if row["verdict"] == "starts" else ""
     shell.line(f"{row['name']}: {said[row['verdict']]}{where}")
-    for line in outlook_lines(row) if row["verdict"] != "starts" else ():
+    starts = row["verdict"] == "starts"
+    for line in (need["text"] for need in row["needs"]) if starts else outlook_lines(row):
         shell.line(f"  {line}")

@@ -20,6 +20,10 @@ def outlook_lines(row: dict[str, Any], said: Collection[str] = ()) -> Iterator[s
         yield row["eta"]["text"]
     if row["fits_text"]:
         yield row["fits_text"]
+    for need in row["needs"]:
+        yield need["text"]
+    if row["needs_text"]:
+        yield row["needs_text"]
     for change in row["changes"]:
         yield change["text"] + (" (clearway set)" if change["how"] == "set" else "")
     if not row["changes"] and row["verdict"] != "starts" and row["fits"]["of"]:  # changes are tried of what is in line

@@ -31,6 +31,7 @@ from clearway.model.budgets import BudgetSpec, read_budget
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.fleet import LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.machine_words import read_limit, read_nodes, read_policy, read_queue
+from clearway.model.words import RIGHT_SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,6 +64,7 @@ class Settings(msgspec.Struct, frozen=True):
     log_size: int = 10 * MEBI
     output_size: int = 1024 * MEBI
     boosted_trees: bool = False
+    right_size: str = "suggest"
     store: str = "sqlite"
     engine_home: Path | None = None
     snapshot_every: int = 100_000
@@ -248,6 +250,12 @@ SETTINGS: dict[str, Setting] = {
     ),
     "kept_finished": Setting(
         v.count, "jobs", "10000", "so many finished jobs stay at hand for lists; older ones are in the journal only"
+    ),
+    "right_size": Setting(
+        lambda field, value: v.choice(field, value, RIGHT_SIZES),
+        "suggest, apply or off",
+        "suggest",
+        "what becomes of it where runs of the like took less than a job asks for that does not say: see docs/needs.md",
     ),
     "boosted_trees": Setting(
         v.flag,

@@ -156,7 +156,7 @@ class Board:
                 self._fold_task(record)
             case (
                 ev.NodeAdded() | ev.NodeRemoved() | ev.NodeQuiet() | ev.NodeHeard() | ev.NodeDrained() | ev.NodeLost()
-                | ev.NodeNoticed() | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted()
+                | ev.NodeNoticed() | ev.DevicesChanged() | ev.QueueChanged() | ev.ControllerStarted() | ev.Sized()
             ):  # fmt: skip
                 self.books.fold(record)
                 self._forget_idle(record)

@@ -11,6 +11,7 @@ from clearway.control.rows import NodeRow, QueueRow, amounts_of, changed, spread
 from clearway.core.turns import Occupied
 from clearway.model import events as ev
 from clearway.model.fleet import QueueSpec
+from clearway.model.needs import sized_roles
 from clearway.model.states import State
 
 if TYPE_CHECKING:
@@ -115,15 +116,17 @@ class Books:
     def fold(
         self,
         record: ev.NodeAdded | ev.NodeRemoved | ev.NodeQuiet | ev.NodeHeard | ev.NodeDrained | ev.NodeLost
-        | ev.NodeNoticed | ev.DevicesChanged | ev.QueueChanged | ev.ControllerStarted,
+        | ev.NodeNoticed | ev.DevicesChanged | ev.QueueChanged | ev.ControllerStarted | ev.Sized,
     ) -> None:  # fmt: skip
-        """Take in what happened to a node or a queue."""
+        """Take in what happened to a node or a queue, or what a job's tasks are given."""
         match record:
             case ev.ControllerStarted():
                 self._forgive()
             case ev.QueueChanged():
                 row = self._queue(record.queue.name)
                 self.queues[record.queue.name] = replace(row, spec=record.queue)
+            case ev.Sized():
+                self._size(record)
             case ev.NodeAdded():
                 self.node_names[record.node] = record.spec.name
                 known = self.nodes.get(record.node) or NodeRow(record.node, record.spec)
@@ -131,6 +134,11 @@ class Books:
             case _:
                 if (node := self.nodes.get(record.node)) is not None:
                     self._fold_node(node, record)
+
+    def _size(self, record: ev.Sized) -> None:
+        if record.job in self._roles:
+            queue, roles = self._roles[record.job]
+            self._roles[record.job] = (queue, sized_roles(roles, record.needs))
 
     def _fold_node(
         self,

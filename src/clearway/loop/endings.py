@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from clearway.flow.json_text import MOST_BYTES, MOST_DEEP
-from clearway.loop import arrays, costs, idle, retries, verbs
+from clearway.loop import arrays, costs, idle, retries, sizing, verbs
 from clearway.loop.entry import OWN_FAILURES
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -102,7 +102,13 @@ def _wait_on(world: World, waiting: list[JobEntry]) -> None:
 
 
 def _retry(world: World, entry: JobEntry, end: End, cause: Reason) -> None:
-    """Try a job again that failed by itself, after its delay, or say why it has failed for good."""
+    """Try a job again that failed by itself, after its delay, or say why it has failed for good.
+
+    One that was given less than it asks for, and for which that was too little, has not failed by itself.
+    """
+    if word := sizing.ran_short(entry, end, cause):
+        _requeue(world, entry, world.now_us, sizing.give_back(world, entry, word))
+        return
     over = retries.used_up(entry, end, cause)
     moment = world.now_us + retries.delay_us(entry, world.state.seed)
     window = retries.window_end_us(entry)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from clearway.model.events import Grant, Stopping
     from clearway.model.ids import ClassId, JobId
     from clearway.model.job import JobSpec
+    from clearway.model.needs import Need, Took
     from clearway.model.reasons import Reason
 
 TaskKey = tuple[int, int]  # role, index
@@ -25,9 +26,9 @@ class JobEntry:
     __slots__ = (
         "after", "array", "attained", "attempt", "cls", "ended_us", "errors", "exit_codes", "first_started_us",
         "floor", "gate", "grants", "heir", "held", "holder", "id", "idle", "intent", "kept_us", "leaving", "losses",
-        "lost_on", "not_before_us", "oom", "paused_us", "preempted_us", "rate", "rate_since_us", "reason", "reasons",
-        "result", "retries", "served_us", "spec", "spent", "started_us", "state", "stood_still", "stood_still_us",
-        "submitted_us", "swaps", "up", "waiting_since_us", "warned", "yielded_to",
+        "lost_on", "needs", "not_before_us", "oom", "paused_us", "preempted_us", "rate", "rate_since_us", "reason",
+        "reasons", "result", "retries", "served_us", "spec", "spent", "started_us", "state", "stood_still",
+        "stood_still_us", "submitted_us", "swaps", "took", "up", "waiting_since_us", "warned", "yielded_to",
     )  # fmt: skip
 
     def __init__(self, number: JobId, spec: JobSpec, submitted_us: int, after: tuple[JobId, ...]) -> None:
@@ -55,6 +56,7 @@ class JobEntry:
         self.reason: Reason | None = None
         self.reasons: tuple[Reason, ...] = ()
         self.cls: ClassId | None = None
+        self.needs: tuple[Need, ...] = ()  # where it is thought to need other amounts than it asks for
         self.grants: tuple[Grant, ...] = ()
         self.held: dict[TaskKey, Grant] = {}
         self.begin(0, (), 0)
@@ -68,6 +70,7 @@ class JobEntry:
         self.exit_codes: dict[TaskKey, int | None] = {}
         self.errors: list[str] = []
         self.oom = False
+        self.took: dict[int, Took] = {}  # by the number of its role
         self.result = ""
         self.intent: Stopping | None = None
         self.lost_on = ""

@@ -102,7 +102,7 @@ def _reopened(state: WorldState, record: fe.Reopened) -> None:
     entry.spec, entry.state, entry.reason, entry.ended_us = record.spec, State.PENDING, None, None
     entry.retries = entry.losses = entry.not_before_us = 0
     entry.first_started_us = entry.preempted_us = None
-    entry.swaps = ()
+    entry.swaps, entry.needs = (), ()
     entry.waiting_since_us = record.at_us
     entry.after, entry.reasons, entry.result, entry.gate = set(), (), "", ""
     state.names[record.spec.name] = record.job

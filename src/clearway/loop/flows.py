@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from clearway.flow.advance import Enter, advance
 from clearway.flow.artifacts import with_data
 from clearway.flow.track import ALONE
-from clearway.loop import endings
+from clearway.loop import endings, sizing
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model.asks import FlowView, StepView
@@ -206,7 +206,7 @@ def rerun_job(world: World, ask: asks.Rerun) -> None:
         raise ConflictError(f"job {ask.job} is {state}, and cannot be run again")
     if world.state.flows.of_job(ask.job) is not None:
         raise ConflictError(f"job {ask.job} is a step of a workflow: run the workflow again")
-    world.emit(fe.Reopened(world.now_us, ask.job, entry.spec))
+    world.emit(fe.Reopened(world.now_us, ask.job, sizing.asked(entry)))
 
 
 # --- what follows --------------------------------------------------------------------------------

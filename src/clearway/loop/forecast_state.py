@@ -6,6 +6,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from clearway.loop import sizing
 from clearway.model import events as ev
 from clearway.model.states import End
 from clearway.ports.forecaster import Run, known_of
@@ -50,9 +51,10 @@ def count_run(state: WorldState, entry: JobEntry, record: ev.AttemptEnded) -> No
     """Take note of the run that an attempt was, with what earlier ones had kept."""
     ran_us = entry.run_us(record.at_us)
     if ran_us > 0:
-        known = known_of(entry.spec, entry.submitted_us)
+        known = known_of(sizing.asked(entry), entry.submitted_us)
         said = state.view.forecasts.said.get(entry.id)
-        state.runs.add(Run(known, entry.kept_us + ran_us, record.at_us, record.end in WHOLE, said))
+        took, good = tuple(entry.took.values()), record.end is End.SUCCEEDED
+        state.runs.add(Run(known, entry.kept_us + ran_us, record.at_us, record.end in WHOLE, said, took, good))
 
 
 def _forecasted(state: WorldState, record: ev.Forecasted) -> None:

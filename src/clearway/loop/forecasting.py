@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.forecast.needs import Needs
+from clearway.loop import sizing
 from clearway.model import events as ev
 from clearway.ports.forecaster import known_of
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.state import WorldState
     from clearway.loop.world import World
+    from clearway.model.job import JobSpec
+    from clearway.model.needs import Need
     from clearway.ports.forecaster import Forecaster
 
 MOST_LEARNT = 64
@@ -18,11 +22,15 @@ MOST_LEARNT = 64
 
 
 class Forecasting:
-    """A forecaster beside a world. What it has learnt is no part of the state: what it said is in the records."""
+    """Who forecasts run times and needs beside a world. What they have learnt is no part of the state.
 
-    def __init__(self, forecaster: Forecaster, *, learns: bool = True) -> None:
+    What they said is in the records.
+    """
+
+    def __init__(self, forecaster: Forecaster, needs: Needs | None = None, *, learns: bool = True) -> None:
         """Begin with a forecaster that knows nothing; one that does not learn stays as it is."""
         self.forecaster, self.learns = forecaster, learns
+        self.needs = Needs() if needs is None else needs
         self._learnt = 0
 
     def learn(self, state: WorldState, most: int = MOST_LEARNT) -> None:
@@ -32,6 +40,7 @@ class Forecasting:
         self._learnt = max(self._learnt, state.runs.count - len(state.runs.kept))
         for run, _ in zip(state.runs.behind(self._learnt), range(most), strict=False):
             self.forecaster.learn(run)
+            self.needs.learn(run)
             self._learnt += 1
 
     def see_to(self, world: World, entry: JobEntry) -> None:
@@ -39,7 +48,12 @@ class Forecasting:
         if entry.id not in world.state.view.forecasts.said:
             said = self.forecaster.forecast(known_of(entry.spec, entry.submitted_us))
             world.emit(ev.Forecasted(world.now_us, entry.id, said))
+        sizing.see_to(self.needs, world, entry)
+
+    def needed(self, spec: JobSpec, now_us: int) -> tuple[Need, ...]:
+        """Return what a job is thought to need where it asks for something else."""
+        return sizing.needs_of(self.needs, spec, now_us)
 
     def aside(self) -> Forecasting:
         """Return the same for a world in which things are only tried out: it does not learn from them."""
-        return Forecasting(self.forecaster, learns=False)
+        return Forecasting(self.forecaster, self.needs, learns=False)

@@ -22,6 +22,7 @@ from clearway.loop import (
     notice_changes,
     policies,
     silence,
+    sizing,
     yielding,
 )  # fmt: skip
 from clearway.loop.entry import OWN_FAILURES, JobEntry
@@ -309,6 +310,7 @@ class WorldState:
             return
         entry.exit_codes[key] = record.exit_code
         entry.oom = entry.oom or record.oom
+        sizing.count_took(entry, record)
         if record.result and (not entry.result or key == (0, 0)):
             entry.result = record.result
         if entry.id in self.view.running:
@@ -406,7 +408,7 @@ class WorldState:
         if record.end == End.SUCCEEDED and entry.spec.outputs:
             self.view.ledger.leaves([grant.node for grant in entry.grants], entry.spec.outputs, record.at_us)
         if record.end in OWN_FAILURES:
-            entry.retries += 1
+            entry.retries += 0 if sizing.ran_short(entry, record.end, record.cause) else 1
         elif record.end == End.PREEMPTED:
             entry.preempted_us = record.at_us
         elif record.end in (End.LOST, End.EVICTED) and record.cause.code != Code.REQUEUED:
@@ -484,4 +486,5 @@ class WorldState:
         **idle_changes.APPLY,
         **budget_state.APPLY,
         **forecast_state.APPLY,
+        **sizing.APPLY,
     }

@@ -14,6 +14,7 @@ from clearway.model.flow_events import FlowRecord
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import JobSpec
+from clearway.model.needs import Need
 from clearway.model.policy_events import PolicyRecord
 from clearway.model.reasons import Reason
 from clearway.model.states import End, State
@@ -292,6 +293,13 @@ class Forecasted(_Record, frozen=True, tag=True):
     forecast: Forecast
 
 
+class Sized(_Record, frozen=True, tag=True):
+    """Where a job is thought to need other amounts than it asks for; what is `applied` of it, it has from now on."""
+
+    job: JobId
+    needs: tuple[Need, ...]
+
+
 class ClassWaits(_Record, frozen=True, tag=True):
     """Why the jobs of a class wait, from now on."""
 
@@ -431,6 +439,7 @@ Decided = (
     | MachineIdle
     | MachineGone
     | Forecasted
+    | Sized
     | Joined
     | ClassWaits
     | JobWaits

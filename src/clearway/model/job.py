@@ -148,6 +148,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     image: str = ""
     reports: bool = False
     outputs: tuple[tuple[str, int], ...] = ()
+    right_size: str = "suggest"
 
     @property
     def estimate_us(self) -> int | None:

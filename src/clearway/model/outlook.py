@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from clearway.model.ids import JobId
+from clearway.model.needs import Need
 from clearway.model.reasons import Reason
 
 Value = int | str | tuple[str, ...] | None
@@ -78,7 +79,8 @@ class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
     nothing else comes; None: not known. `looked_us`: it does not before this moment, further ahead was not looked.
     `nodes`: where. `reason`: what a job that lacks room was told, with the counts of now. `fits`: the first few of the
     nodes that could hold a task of it if they were empty, with `more_fit` others, out of `of_nodes`. `eta`: how sure
-    the start is, where run times are forecast.
+    the start is, where run times are forecast. `needs`: where it is thought to need other amounts than it asks for;
+    with what is enough it would start now on `needs_nodes`, empty where it would not.
     """
 
     verdict: str
@@ -92,3 +94,5 @@ class Outlook(msgspec.Struct, frozen=True, omit_defaults=True):
     looked_us: int | None = None
     reason: Reason | None = None
     eta: Eta | None = None
+    needs: tuple[Need, ...] = ()
+    needs_nodes: tuple[str, ...] = ()

@@ -58,6 +58,7 @@ class Code(StrEnum):
     EXIT_UNKNOWN = "exit-unknown"
     RETRIES_USED_UP = "retries-used-up"
     NOT_RETRIED = "not-retried"
+    RAN_SHORT = "ran-short"
     LOSSES_USED_UP = "losses-used-up"
     RETRY_WINDOW = "retry-window"
     DEPENDENCY = "dependency"

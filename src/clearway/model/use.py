@@ -11,7 +11,7 @@ class Used(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     `cpus` and `peak_cpus` are thousandths of a CPU, the mean and the most between two looks. `peak_memory` is the most
     bytes that its processes had in memory at a look; what processes share counts for each of them. `busy`: the mean
     part of the time in which its devices worked for it, in thousandths of what it holds of them. `peak_gpu_memory`:
-    the most bytes that it had on one device.
+    the most bytes that it had on one device. `worked`: on how many of its devices anything ever worked at a look.
     """
 
     cpus: int | None = None
@@ -19,6 +19,7 @@ class Used(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     peak_memory: int | None = None
     busy: int | None = None
     peak_gpu_memory: int | None = None
+    worked: int | None = None
 
 
 def together(every: list[Used]) -> Used:
@@ -30,7 +31,17 @@ def together(every: list[Used]) -> Used:
         _sum([one.peak_memory for one in every]),
         sum(busy) // len(busy) if busy else None,
         max((one.peak_gpu_memory for one in every if one.peak_gpu_memory is not None), default=None),
+        _sum([one.worked for one in every]),
     )
+
+
+def each(one: Used, other: Used) -> Used:
+    """Return the most that either of two tasks used."""
+    return Used(*(_most(getattr(one, name), getattr(other, name)) for name in Used.__struct_fields__))
+
+
+def _most(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else max(one, other)
 
 
 def _sum(amounts: list[int | None]) -> int | None:

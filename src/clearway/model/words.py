@@ -29,6 +29,7 @@ class Word(NamedTuple):
     help: str
 
 
+RIGHT_SIZES = ("suggest", "apply", "off")
 _DIGEST_LENGTH = len("sha256:") + 64
 
 
@@ -140,6 +141,10 @@ def _on_deadline(field: str, value: object) -> str:
     return v.choice(field, value, ("report", "stop"))
 
 
+def _right_size(field: str, value: object) -> str:
+    return v.choice(field, value, RIGHT_SIZES)
+
+
 def _jitter(field: str, value: object) -> str:
     return v.choice(field, value, ("none", "full"))
 
@@ -230,6 +235,7 @@ JOB_WORDS: dict[str, Word] = {
     "retry_jitter": Word(_jitter, "text", "none, or full: a random part of the delay"),
     "retry_window": Word(v.duration, "text", "no attempt starts later than this after the first"),
     "outputs": Word(_inputs, "nested", "data that it leaves on its nodes: names, or {name: .., size: ..}"),
+    "right_size": Word(_right_size, "text", "what runs of the like took less of: suggest it, apply it, or off"),
     "max_losses": Word(v.count, "number", "node losses and evictions it survives"),
     "max_cost": Word(
         v.money, "number", "it is stopped when it has cost so much: price of its nodes, for its part and time"
@@ -333,7 +339,7 @@ def _check_topology(topology: Topology, roles: tuple[Role, ...]) -> None:
 _SAME = (
     "name", "queue", "priority", "workdir", "code", "env", "uses", "after", "on_deadline", "preemptible", "checkpoint",
     "max_retries", "retry_on", "retry_jitter", "max_losses", "idempotency_key", "user", "tenant", "labels", "pin",
-    "topology", "array", "speedup", "secrets", "venv", "image", "outputs",
+    "topology", "array", "speedup", "secrets", "venv", "image", "outputs", "right_size",
 )
 _TIMED = (
     "time_limit", "time_estimate", "start_deadline", "deadline", "retry_backoff", "retry_backoff_max", "retry_window",

@@ -13,6 +13,7 @@ from clearway.loop.costs import part
 from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
 from clearway.model.job import WHOLE
+from clearway.model.needs import sized
 from clearway.model.states import End, State
 from clearway.model.values import MICROS, SECOND_US
 
@@ -115,6 +116,8 @@ class Accounts:
             case ev.Submitted() | Reopened():
                 if record.spec.array is None:
                     self._jobs[record.job] = _Live(record.spec, getattr(record, "since_us", 0) or record.at_us)
+            case ev.Sized():
+                self._size(record)
             case ev.TaskEnded():
                 self._free(record.task.job, (record.task.role, record.task.index), record.used)
             case (
@@ -167,6 +170,10 @@ class Accounts:
                 ends = self._account(live).ends
                 ends[str(record.state)] = ends.get(str(record.state), 0) + 1
                 del self._jobs[record.job]
+
+    def _size(self, record: ev.Sized) -> None:
+        if (live := self._jobs.get(record.job)) is not None:
+            live.spec = sized(live.spec, record.needs)
 
     def _account(self, live: _Live) -> Account:
         return self.accounts.setdefault(self._of(live.spec), Account())

@@ -9,6 +9,7 @@ from clearway.model import flow_events as fe
 from clearway.model import policy_events as pe
 from clearway.model.forecast import HALF, HIGH, LOW
 from clearway.model.values import SECOND_US
+from clearway.observe.need_words import need_row
 from clearway.observe.words import sentence
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 KINDS = (
     "submitted", "refused", "forecast", "waits", "reserved", "started", "running", "stopping", "resized",
     "suspended", "resumed", "idle", "held", "released", "changed", "attempt_ended", "requeued", "ended", "rerun",
-    "budget",
+    "budget", "sized",
     "node_ready", "node_lost", "node_gone", "node_quiet", "drained", "device_unhealthy",
     "booked", "booking_over", "queue_changed", "limit_changed", "policy_changed", "controller_started",
     "flow_began", "flow_step", "flow_ended", "search_began", "search_ended", "schedule_changed", "tick",
@@ -133,6 +134,8 @@ class EventRows:
             return {"kind": "device_unhealthy", "node": self._node(r.node), "devices": list(r.unhealthy)}
         if isinstance(r, ev.Forecasted):
             return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast)}
+        if isinstance(r, ev.Sized):
+            return {"kind": "sized", "job": r.job, "needs": [need_row(need) for need in r.needs]}
         if isinstance(r, ev.IdleWarned):
             return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
         if isinstance(r, ev.BudgetChanged | ev.BudgetNoticed | ev.BudgetUsedUp | ev.BudgetBegan):

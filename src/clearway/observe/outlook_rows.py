@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clearway.observe.need_words import need_row
 from clearway.observe.outlook_words import (
     change_sentence,
     eta_sentence,
@@ -11,6 +12,7 @@ from clearway.observe.outlook_words import (
     fits_sentence,
     lack_sentence,
     lifts_sentence,
+    needs_sentence,
 )
 from clearway.observe.words import sentence
 
@@ -34,6 +36,8 @@ def outlook_row(outlook: Outlook, face: Face) -> dict[str, Any]:
         "fits": {"nodes": list(outlook.fits), "more": outlook.more_fit, "of": outlook.of_nodes},
         "fits_text": fits_sentence(outlook),
         "looked_to": None if outlook.looked_us is None else face.at(outlook.looked_us),
+        "needs": [need_row(need) for need in outlook.needs],
+        "needs_text": needs_sentence(outlook),
         "now": None if outlook.reason is None else sentence(outlook.reason, face.moment),
     }
 

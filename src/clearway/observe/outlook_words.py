@@ -90,6 +90,11 @@ def fits_sentence(outlook: Outlook) -> str:
     return f"fits only {many} of {outlook.of_nodes} nodes: {', '.join(map(escaped, outlook.fits))}{more}"
 
 
+def needs_sentence(outlook: Outlook) -> str:
+    """Return where a job would start with what is enough for it, as a sentence; empty where it would not."""
+    return f"with what would do it could start now on {_some(outlook.needs_nodes)}" if outlook.needs_nodes else ""
+
+
 def _some(nodes: tuple[str, ...], most: int = 8) -> str:
     return ", ".join(map(escaped, nodes[:most])) + (", .." if len(nodes) > most else "")
 

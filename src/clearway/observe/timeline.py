@@ -25,6 +25,7 @@ from clearway.model.values import SECOND_US
 from clearway.observe import amounts
 from clearway.observe.event_rows import forecast_row
 from clearway.observe.flow_lines import FlowLines
+from clearway.observe.need_words import need_row
 from clearway.observe.summary import Summary
 from clearway.observe.tracks import AttemptTrack, ClassHistory, JobTrack, MachineTrack, TaskTrack, stretches
 from clearway.observe.words import needs, sentence
@@ -92,7 +93,7 @@ class Timeline:
             Reopened: self._reopened, ev.Booked: self._booked, ev.BookingOver: self._booking_over,
             ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._machine_gone,
             ev.NodeRemoved: self._node_removed, ev.IdleWarned: self._idle_warned,
-            ev.Forecasted: self._forecasted,
+            ev.Forecasted: self._forecasted, ev.Sized: self._sized,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -235,6 +236,9 @@ class Timeline:
 
     def _forecasted(self, r: ev.Forecasted) -> None:
         self._event(r.at_us, "forecast", job=self._jobs[r.job].name, **forecast_row(r.forecast))
+
+    def _sized(self, r: ev.Sized) -> None:
+        self._event(r.at_us, "sized", job=self._jobs[r.job].name, needs=[need_row(need) for need in r.needs])
 
     def _idle_warned(self, r: ev.IdleWarned) -> None:
         since = self._face.at(r.since_us)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from clearway.model.job import WHOLE
 from clearway.model.reasons import Code, Reason
 from clearway.model.values import MICROS
-from clearway.observe import amounts, flow_words
+from clearway.observe import amounts, flow_words, need_words
 from clearway.observe.facts import Facts, escaped
 
 if TYPE_CHECKING:
@@ -496,4 +496,5 @@ _SENTENCES: dict[Code, Callable[[Facts], str]] = {
     Code.INDICES: _indices,
     Code.BAD_VALUE: _bad_value,
     **flow_words.SENTENCES,
+    **need_words.SENTENCES,
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from clearway.model.forecast import Forecast
+from clearway.model.needs import Took
 
 if TYPE_CHECKING:
     from clearway.model.job import JobSpec
@@ -34,7 +35,8 @@ class Known(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class Run(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A run that is over. `whole` is False where it was broken off: it would have run longer than `ran_us`.
 
-    `said` is what had been forecast of it, if anything was; `at_us` when it ended.
+    `said` is what had been forecast of it, if anything was; `at_us` when it ended. `took`: what its tasks took, by
+    role, where anything measured it; `good`: it succeeded.
     """
 
     known: Known
@@ -42,6 +44,8 @@ class Run(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     at_us: int
     whole: bool = True
     said: Forecast | None = None
+    took: tuple[Took, ...] = ()
+    good: bool = False
 
 
 class Forecaster(Protocol):

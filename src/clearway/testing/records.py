@@ -11,6 +11,7 @@ from clearway.model.flow import Arg, Dimension, FlowSpec, PartOf, ScheduleSpec, 
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, FlowId, JobId, NodeId
 from clearway.model.job import Checkpoint, Demand, JobSpec, Pin, Role
+from clearway.model.needs import Need
 from clearway.model.policies import Guard, Named, Worse
 from clearway.model.reasons import Code, because
 from clearway.model.states import End, State, StepState
@@ -142,6 +143,7 @@ def _measured_records() -> list[ev.Record]:
         ev.BudgetBegan(85, "b"),
         ev.Forecasted(86, JOB, Forecast(tuple(range(1, 14)), 7, "queue", 3, "hash")),
         *_policy_records(),
+        *_needs_records(),
     ]
 
 
@@ -153,6 +155,14 @@ def _policy_records() -> list[ev.Record]:
         pe.Promoted(89, "mine", full_policy(), before, Guard(99, 30, 5, 7), "ada"),
         pe.RolledBack(90, "fair", full_policy(), "", worse),
         pe.GuardEnded(91, "mine"),
+    ]
+
+
+def _needs_records() -> list[ev.Record]:
+    needs = (Need("worker", "memory", 2**35, 2**33, 2**32, 64, "runs", 2, own=True, applied=True),)
+    return [
+        ev.Sized(92, JOB, needs),
+        ev.TaskEnded(93, TASK, 0, used=Used(1500, 2500, 2**33, 640, 2**35, 3)),
     ]
 
 

@@ -19,6 +19,7 @@ from clearway.model import asks
 from clearway.model.errors import ClearwayError, ConflictError, NotFoundError
 from clearway.model.events import Started
 from clearway.model.ids import JobId
+from clearway.model.needs import sized
 from clearway.model.outlook import Change, Outlook
 from clearway.model.reasons import Code
 from clearway.model.states import State
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from clearway.loop.entry import JobEntry
     from clearway.loop.world import World
     from clearway.model.job import JobSpec
+    from clearway.model.needs import Need
     from clearway.model.outlook import Lack
 
     Patience = tuple[Callable[[], bool], Callable[[], bool]]
@@ -95,10 +97,11 @@ def advise(
 
 def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], patience: Patience) -> Outlook:
     whole, job = job, _in_line(base, job)
+    entry = base.jobs.get(job)
+    needs = () if entry is None else _needs(base, entry, now_us)
     for record in started:
         if record.job in {job, whole} or base.jobs[record.job].array == whole:
-            return Outlook("starts", start_us=record.at_us, nodes=_nodes(base, record))
-    entry = base.jobs.get(job)
+            return Outlook("starts", start_us=record.at_us, nodes=_nodes(base, record), needs=needs)
     if entry is None:
         raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
     goes_on, draws = patience
@@ -110,7 +113,25 @@ def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], patien
         found = replace(found, eta=etas(base, [job], now_us, goes_on=draws).get(job))
     if begins is not None:
         found = replace(found, start_us=begins.start_us, nodes=begins.nodes)
-    return _with_nodes(base, entry, replace(found, looked_us=looked_us))
+    if needs and goes_on():
+        found = replace(found, needs_nodes=_starts_with(base, entry, needs, now_us))
+    return _with_nodes(base, entry, replace(found, needs=needs, looked_us=looked_us))
+
+
+def _needs(base: World, entry: JobEntry, now_us: int) -> tuple[Need, ...]:
+    """Return what a job is thought to need: as it was said of it, or as it would be said now."""
+    if entry.needs or entry.attempt or base.forecasting is None:
+        return entry.needs
+    return base.forecasting.needed(entry.spec, now_us)
+
+
+def _starts_with(base: World, entry: JobEntry, needs: tuple[Need, ...], now_us: int) -> tuple[str, ...]:
+    """Return on which nodes a job would start at once with what is enough where it asks for more."""
+    less = [replace(need, applied=True) for need in needs if 0 < need.enough < need.asked and not need.applied]
+    spec = sized(entry.spec, less)
+    if entry.cls is None or spec is entry.spec:
+        return ()
+    return tried_out(base, entry.id, Proposal(Change(less[0].word, less[0].asked, less[0].enough), spec), now_us) or ()
 
 
 def _in_line(base: World, job: JobId) -> JobId:

@@ -51,6 +51,21 @@ class Job(Form):
     index: Annotated[int | None, says("of a job of an array: its index")]
 
 
+class Need(Form):
+    """What runs of the like took of a word of a job, beside what it asks for; sizes are in bytes."""
+
+    role: Annotated[str, says("the role of whose tasks each is meant; `task` where the job has no roles")]
+    word: Annotated[str, says("memory, gpu_memory, cpus or gpus")]
+    asked: Annotated[float, says("so much the job asks for")]
+    enough: Annotated[float, says("so much is thought to be enough")]
+    most: Annotated[float, says("95 in 100 of these runs took at most that")]
+    runs: Annotated[int, says("how many runs that rests on")]
+    basis: Annotated[str, says("which runs these were")]
+    out_of_memory: Annotated[int, says("how many of them ran out of it since one last did well with more")]
+    applied: Annotated[bool, says("the job has `enough` instead of what it asks for")]
+    text: Annotated[str, says("a sentence")]
+
+
 class Jobs(Form):
     """A page of a list of jobs."""
 
@@ -106,6 +121,7 @@ class Used(Form):
     peak_memory: Annotated[int | None, says("the most bytes of memory")]
     gpus: Annotated[float | None, says("part of the time that its devices worked, 0 to 1")]
     peak_gpu_memory: Annotated[int | None, says("the most bytes of device memory")]
+    worked: Annotated[int | None, says("on how many of its devices anything worked at all")]
 
 
 class Attempt(Form):
@@ -138,6 +154,7 @@ class JobShown(Job):
     use: Annotated[Use | None, says("what it uses now; null where nothing is measured")]
     attempts: Annotated[list[Attempt], says("its attempts, the first one first")]
     waits: Annotated[list[Wait], says("what it waited for, without gaps")]
+    needs: Annotated[list[Need], says("where runs of the like took other amounts than it asks for")]
 
 
 class JobEvent(Form):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import UNSET, UnsetType
 
 from clearway.api.forms.base import Expected, Form, FullReason, Moment, Words, says
-from clearway.api.forms.jobs import Wait  # noqa: TC001  msgspec reads the annotations while the program runs
+from clearway.api.forms.jobs import Need, Wait  # noqa: TC001  msgspec reads the annotations while the program runs
 
 
 class Cause(FullReason, kw_only=True):
@@ -115,6 +115,8 @@ class Prospect(Form):
     changes: Annotated[list[Changed], says("what would let it start at once")]
     fits: Annotated[Fits, says("the nodes that are large enough")]
     fits_text: Annotated[str, says("the same as a sentence")]
+    needs: Annotated[list[Need], says("where runs of the like took other amounts than it asks for")]
+    needs_text: Annotated[str, says("where it would start now with what is enough, as a sentence; empty: nowhere")]
     looked_to: Annotated[
         Moment | None, says("not before this, by the estimates of what runs; further ahead was not looked")
     ]

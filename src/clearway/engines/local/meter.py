@@ -14,6 +14,9 @@ WHOLE = 1000
 IDLE_BELOW = 50
 """A task is idle while each of its devices works for it less than this many thousandths of the time."""
 
+FEWEST_LOOKS = 3
+"""A device that did nothing at fewer looks may have worked between them: nothing is said of it."""
+
 
 class Look(NamedTuple):
     """What the processes of a task use: all their CPU time so far in seconds, and bytes of memory now."""
@@ -34,6 +37,8 @@ class Meter:
         self._last: tuple[float, float] | None = None
         self._peak_cpus = self._peak_memory = self._peak_gpu_memory = 0
         self._busy, self._looks = 0, 0
+        self._worked: set[int] = set()
+        self._seen = dict.fromkeys(self.devices, 0)
         self.idle_since: float | None = None
         self.idle_told = False
         self.now = TaskUse()
@@ -43,7 +48,9 @@ class Meter:
         cpus = self._cpus(now, look.cpu_s)
         self._peak_memory = max(self._peak_memory, look.memory)
         mine = [(devices[number], number in shared) for number in self.devices if number in devices]
-        busy = self._mean([self._busy_of(*one, pids) for one in mine])
+        parts = [self._busy_of(*one, pids) for one in mine]
+        self._count_worked(parts)
+        busy = self._mean(parts)
         memory = max((_memory_of(*one, pids) for one in mine), default=None)
         self._peak_gpu_memory = max(self._peak_gpu_memory, memory or 0)
         self._mind_idle(now, busy)
@@ -62,6 +69,7 @@ class Meter:
             max(self._peak_memory, peak or 0) or None,
             self._busy // self._looks if gpus else None,
             self._peak_gpu_memory if gpus else None,
+            len(self._worked) if self._seen and min(self._seen.values()) >= FEWEST_LOOKS else None,
         )
 
     def _cpus(self, now: float, cpu_s: float) -> int | None:
@@ -85,6 +93,13 @@ class Meter:
         else:
             found = None if device.busy is None else sum(device.busy.get(pid, 0) for pid in pids)
         return None if found is None else min(WHOLE, found * WHOLE // self._share)
+
+    def _count_worked(self, parts: list[int | None]) -> None:
+        """Know which of its devices work; only where something is known of all of them."""
+        for number, part in zip(self.devices, parts, strict=False):
+            if part is not None and len(parts) == len(self.devices):
+                self._seen[number] += 1
+                self._worked |= {number} if part else set()
 
     def _mean(self, parts: list[int | None]) -> int | None:
         known = [part for part in parts if part is not None]

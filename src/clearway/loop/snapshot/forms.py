@@ -15,6 +15,7 @@ from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, Q
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
 from clearway.model.job import Demand, JobSpec, Pin, Role, Topology
+from clearway.model.needs import Need, Took
 from clearway.model.policies import PolicyStanding
 from clearway.model.reasons import Reason
 from clearway.model.states import State
@@ -65,6 +66,7 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     rate_since_us: int = 0
     swaps: Swaps = ()
     warned: bool = False
+    needs: tuple[Need, ...] = ()
     after: tuple[JobId, ...] = ()
     held: tuple[Grant, ...] = ()
     up: tuple[TaskKey, ...] = ()
@@ -72,6 +74,7 @@ class JobKept(msgspec.Struct, frozen=True, omit_defaults=True):
     exit_codes: tuple[tuple[int, int, int | None], ...] = ()
     errors: tuple[str, ...] = ()
     idle: tuple[tuple[int, int, int], ...] = ()
+    took: tuple[tuple[int, Took], ...] = ()
 
 
 PLAIN = JobKept.__struct_fields__[: JobKept.__struct_fields__.index("after")]

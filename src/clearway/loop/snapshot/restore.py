@@ -114,6 +114,7 @@ def _entry(kept: f.JobKept) -> JobEntry:
         entry.exit_codes = {(role, index): code for role, index, code in kept.exit_codes}
         entry.errors = list(kept.errors)
         entry.idle = {(role, index): us for role, index, us in kept.idle}
+        entry.took = dict(kept.took)
     return entry
 
 

@@ -105,6 +105,7 @@ def _job(entry: JobEntry) -> f.JobKept:
         exit_codes=tuple((*key, code) for key, code in entry.exit_codes.items()),
         errors=tuple(entry.errors),
         idle=tuple((*key, us) for key, us in entry.idle.items()),
+        took=tuple(entry.took.items()),
     )
 
 

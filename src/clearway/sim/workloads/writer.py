@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clearway.sim.workloads.trace import Arrival
 
 _encoder = msgspec.json.Encoder()
-_SAME = ("priority", "preemptible", "max_retries", "max_losses", "on_deadline", "user", "tenant")
+_SAME = ("priority", "preemptible", "max_retries", "max_losses", "on_deadline", "user", "tenant", "right_size")
 _DEMAND_SAME = ("memory", "disk", "gpu_memory", "spot")
 
 
