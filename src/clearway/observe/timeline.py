@@ -388,6 +388,7 @@ def used_row(every: list[Used]) -> dict[str, Any]:
         "peak_memory": all_of.peak_memory,
         "gpus": _plain(all_of.busy),
         "peak_gpu_memory": all_of.peak_gpu_memory,
+        "worked": all_of.worked,
     }
 
 
