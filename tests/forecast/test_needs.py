@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
 from clearway.forecast import needs as module
 from clearway.forecast.needs import FEWEST, RUNS, Needs, Peaks
 from clearway.model.job import Demand, JobSpec, Role
 from clearway.model.needs import Amounts, Need, Took, asked_of, sized
 from clearway.ports.forecaster import Run, known_of
+
+if TYPE_CHECKING:
+    import pytest
 
 MIB, GIB = 2**20, 2**30
 BY_NAME = "runs of this name and size by this user"
@@ -143,7 +146,9 @@ def test_without_runs_of_the_name_those_of_the_command_speak_then_those_of_the_q
 
 
 def test_roles_are_learnt_apart() -> None:
-    both = JobSpec("j", (Role("lead", demand=Demand(memory=GIB)), Role("work", demand=Demand(memory=8 * GIB))), user="u")
+    both = JobSpec(
+        "j", (Role("lead", demand=Demand(memory=GIB)), Role("work", demand=Demand(memory=8 * GIB))), user="u"
+    )
     took = tuple(Took(role.name, 1, asked_of(role), Amounts(memory=128 * MIB)) for role in both.roles)
     needs = taught(*(Run(known_of(both, 0), 1, 1, took=took, good=True) for _ in range(3)))
     assert [(need.role, need.asked) for need in said(needs, both)] == [("lead", GIB), ("work", 8 * GIB)]

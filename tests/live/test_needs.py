@@ -1,4 +1,4 @@
-"""Needs with real processes: learnt from what was measured, suggested, applied, and taken back when it was too little."""
+"""Needs with real processes: learnt from what was measured, suggested, applied, taken back where it was too little."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def test_what_is_applied_too_little_is_taken_back_and_the_next_is_told(client: C
     assert (after["state"], after["attempt"]) == ("succeeded", 1), "what it really took is known now"
     out = [_over(client, takes(LARGE, name="out", memory=f"{LARGE // 2}MiB")) for _ in range(2)]
     assert [row["state"] for row in out] == ["failed", "failed"]
-    assert [(need["enough"], need["out_of_memory"]) for need in out[1]["needs"]] == [(LARGE * 3 // 4 * MIB + 4 * MIB, 1)]
+    (need,) = out[1]["needs"]
+    assert need["out_of_memory"] == 1
+    assert LARGE * 3 // 4 * MIB <= need["enough"] < LARGE * MIB
 
 
 groups.leave()

@@ -18,7 +18,13 @@ from tests.model.tables import each
 
 SECOND = 1_000_000
 LEFT = (("logs", 2**30), ("weights", 0))
-PLACE: dict[str, Any] = {"secrets": ("TOKEN",), "venv": ".venv", "image": "pytorch:2", "outputs": LEFT, "right_size": "apply"}
+PLACE: dict[str, Any] = {
+    "secrets": ("TOKEN",),
+    "venv": ".venv",
+    "image": "pytorch:2",
+    "outputs": LEFT,
+    "right_size": "apply",
+}
 NOT_NUMBERS: list[object] = [True, "4", "many", math.nan, math.inf, -math.inf, [1], {"a": 1}]
 
 WHOLE_JOB = """

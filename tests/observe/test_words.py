@@ -124,8 +124,10 @@ SENTENCES: list[tuple[Reason, str]] = [
     (because(Code.MAX_COST, max_cost=12_500_000), "has cost the 12.5 that it may cost (max_cost)"),
     (
         because(Code.RAN_SHORT, word="memory", had=144 * 2**20, asked=2**30),
-        "ran out of memory with the 144 MiB that it was given; it is tried again with the 1 GiB that it asks for, which"
-        " counts as no failure of its own",
+        (
+            "ran out of memory with the 144 MiB that it was given; it is tried again with the 1 GiB that it asks for,"
+            " which counts as no failure of its own"
+        ),
     ),
     (
         because(Code.NOT_RETRIED, exit_code=1, retry_on="exit 75, timed_out"),
