@@ -1,8 +1,8 @@
-"""What is thought to be enough follows from what runs of the like took; too few runs, others' runs and doubt are said."""
+"""What is thought to be enough follows from what runs of the like took; doubt, and whose runs they were, are said."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clearway.forecast import needs as module
 from clearway.forecast.needs import FEWEST, RUNS, Needs, Peaks
@@ -17,7 +17,7 @@ MIB, GIB = 2**20, 2**30
 BY_NAME = "runs of this name and size by this user"
 
 
-def spec(name: str = "train-1", user: str = "ann", role: str = "task", **demand: int) -> JobSpec:
+def spec(name: str = "train-1", user: str = "ann", role: str = "task", **demand: Any) -> JobSpec:
     return JobSpec(name, (Role(role, demand=Demand(**demand)),), user=user, run=(f"python {name}.py",))
 
 
