@@ -400,3 +400,12 @@ def test_a_log_that_was_cut_reads_the_same_every_way(client: Client, home: Path)
     part = get(home, f"jobs/{row['id']}/logs", "Range: bytes=-10")
     assert (part.status, body(part)) == (206, whole[-10:])
     assert len(body(get(home, f"jobs/{row['id']}/logs", f"Range: bytes=0-{size - 1}"))) == size
+
+
+def test_how_far_a_running_job_says_it_is(client: Client) -> None:
+    told = """echo '{"step": 3, "total": 4}' >> "$CLEARWAY_PROGRESS"; sleep 600"""
+    ref, end = submit(client, told), time.monotonic() + PATIENCE_S
+    while not (row := client.job(ref))["left"] and time.monotonic() < end:
+        time.sleep(0.1)
+    assert (row["left"]["step"], row["left"]["total"]) == (3, 4)
+    assert row["left"]["told"] >= row["started"]

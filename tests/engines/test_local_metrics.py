@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from clearway.engines.local import reached
 from clearway.engines.local.handed import path_of
 from clearway.engines.local.metrics import Metrics
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
+from clearway.ports.engine import TaskReported
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 TASK = TaskRef(JobId(3), 1, 0, 0)
 
@@ -19,7 +23,7 @@ def test_whole_lines_are_read_once(tmp_path: Path) -> None:
     path = path_of(tmp_path, TASK, "metrics")
     metrics = Metrics(tmp_path)
     metrics.watch([TASK])
-    assert metrics.wait_s() is None, "a task without a file is not looked after"
+    assert metrics.look() == [], "a task without a file tells nothing"
     path.parent.mkdir(parents=True)
     path.write_bytes(b'1.5\n{"step": 7, "loss": 2}\n{"st')
     metrics.watch([TASK])
@@ -31,3 +35,24 @@ def test_whole_lines_are_read_once(tmp_path: Path) -> None:
     assert metrics.wait_s() is None
     again = Metrics(tmp_path)
     assert len(again.last(TASK)) == 4, "one that was never looked after is read to its end"
+
+
+def test_of_how_far_a_task_is_the_last_whole_line_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reached, "LOOK_EVERY_S", 0.0)
+    other, path = TaskRef(TASK.job, 1, 0, 1), path_of(tmp_path, TASK, "progress")
+    metrics = Metrics(tmp_path)
+    metrics.watch([TASK, other])
+    assert metrics.look() == []
+    path.parent.mkdir(parents=True)
+    path_of(tmp_path, other, "progress").write_bytes(b'{"step": 9, "total": 10}\n')
+    path.write_bytes(b'{"step": 1, "total": 10}\n' * 1000 + b'{"step": 2, "total": 10}\nnonsense\n{"step": 3, "tot')
+    assert metrics.look() == [TaskReported(TASK, 2, total=10)], "only of the first task of a role"
+    assert metrics.look() == [], "what has been read is not told again"
+    for line in (b"[1]", b'{"step": -1}', b'{"step": true}', b'{"step": 7, "total": 5}', b'{"step": 1.5}', b"\xff"):
+        path.write_bytes(line + b"\n")
+        assert metrics.look() == []
+    path.write_bytes(b'{"step": 4}\n')
+    assert metrics.look() == [TaskReported(TASK, 4)]
+    metrics.last(TASK)
+    assert metrics.look() == []
+    assert metrics.wait_s() is None

@@ -44,7 +44,16 @@ KEPT = {
 }
 """What a snapshot keeps of these, by attribute."""
 WORKED_OUT = {
-    World: {"step_records", "step_actions", "step_found", "step_supply", "step_draws", "unsaid", "forecasting"},
+    World: {
+        "step_records",
+        "step_actions",
+        "step_found",
+        "step_supply",
+        "step_draws",
+        "unsaid",
+        "forecasting",
+        "progressing",
+    },
     Asked: {"_seen"},
     Copies: set(),
     Memory: {"half_life_us", "now_us", "_told"},

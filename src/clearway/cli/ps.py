@@ -35,6 +35,7 @@ _COLUMNS = (
 
 
 _PROMISED = Column("STARTS BY", right=True)
+_LEFT = Column("LEFT", right=True)
 
 
 @command("ps")
@@ -92,13 +93,22 @@ def _nothing(client: Client, *, narrowed: bool) -> str:
 
 
 def draw_jobs(rows: Sequence[dict[str, Any]]) -> None:
-    """Draw a table of job rows; when some are promised a start, with that moment."""
+    """Draw a table of job rows, with the promised starts and with what is left where there are any."""
     cells, columns = [_cells(row) for row in rows], list(_COLUMNS)
     if any(row.get("promised") for row in rows):
         columns.insert(-1, _PROMISED)
         for row, line in zip(rows, cells, strict=True):
             line.insert(-1, shown.clock(row["promised"]) if row["promised"] else "")
+    if any(_left(row) for row in rows):
+        columns.insert(-1, _LEFT)
+        for row, line in zip(rows, cells, strict=True):
+            line.insert(-1, _left(row))
     draw(columns, cells)
+
+
+def _left(row: dict[str, Any]) -> str:
+    found = row.get("left")
+    return f"about {shown.roughly(found['median_s'])}" if found and found["median_s"] is not None else ""
 
 
 def _cells(row: dict[str, Any]) -> list[str | Cell]:

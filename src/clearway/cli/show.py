@@ -54,6 +54,7 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("state", state(inner(row))),
         ("why", row["reason"]["text"] if row["reason"] else ""),
         ("expected", shown.expected(row.get("expected")).removeprefix("expected ")),
+        ("left", shown.left(row)),
         ("exit code", _exit_code(row["exit_code"])),
         ("array", _array(row["array"]) if row["array"] else ""),
         ("tries", _tries(row["tries"])),

@@ -106,6 +106,27 @@ def between(start: object, end: object, now: datetime | None = None) -> str:
     return span(((moment(end) or now or present()) - begun).total_seconds())
 
 
+def left(row: dict[str, Any]) -> str:
+    """Return what is left of a running job: `about 40 min (80 %: 30 min to 55 min)`, and `step 3 of 10`."""
+    found = row.get("left")
+    if not found:
+        return ""
+    total = f" of {found['total']}" if found["total"] else ""
+    step = "" if found["step"] is None else f"step {found['step']}{total}"
+    if found["median_s"] is None:
+        return step
+    low, median, high = (roughly(found[word]) for word in ("low_s", "median_s", "high_s"))
+    return f"about {median} (80 %: {low} to {high}){step and '; '}{step}"
+
+
+def roughly(seconds: float) -> str:
+    """Return a length of time in one unit: `40 s`, `55 min`, `7.5 h`, `3.2 d`."""
+    for most, unit, each in ((90, "s", 1), (90 * _MINUTE, "min", _MINUTE), (36 * _HOUR, "h", _HOUR)):
+        if seconds < most:
+            return f"{seconds / each:.0f} {unit}" if unit != "h" else f"{seconds / each:.1f} h"
+    return f"{seconds / _DAY:.1f} d"
+
+
 def size(count: object) -> str:
     """Return bytes as `80 GiB`, below one as `512 MiB`."""
     if not isinstance(count, int) or isinstance(count, bool):

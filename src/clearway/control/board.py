@@ -169,7 +169,7 @@ class Board:
                 | fe.ClockSet() | fe.ScheduleSet() | fe.ScheduleRemoved() | fe.SchedulePaused() | fe.Ticked()
                 | fe.TicksMissed() | fe.RunFreed()
                 | fe.SearchBegan() | fe.TrialEntered() | fe.TrialReported() | fe.SearchStopping() | fe.SearchEnded()
-                | ev.Forecasted()
+                | ev.Forecasted() | ev.Progressed()
                 | ev.IdleWarned() | ev.BudgetChanged() | ev.BudgetNoticed() | ev.BudgetUsedUp() | ev.BudgetBegan()
                 | pe.ShadowSet() | pe.ShadowEnded() | pe.GuardEnded()
                 | ev.MachineTypeChanged() | ev.MachineOrdered() | ev.MachineIdle() | ev.MachineGone()

@@ -279,9 +279,9 @@ class Controller:
         found = self._audit.look(self.world)
         self._audit.count(found, self._audited_us)
         if found:
-            forecasting = self.world.forecasting
+            forecasting, progressing = self.world.forecasting, self.world.progressing
             self.world = self._audit.repaired(self.world)
-            self.world.forecasting = forecasting
+            self.world.forecasting, self.world.progressing = forecasting, progressing
             LOG.warning("the books were built anew from the journal")
             self.turn(())
         self._audit.count(mend(self.board, self.world), self._audited_us)

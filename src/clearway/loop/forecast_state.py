@@ -61,4 +61,17 @@ def _forecasted(state: WorldState, record: ev.Forecasted) -> None:
     state.view.forecasts.said[record.job] = record.forecast
 
 
-APPLY: dict[type, Callable[[Any, Any], None]] = {ev.Forecasted: _forecasted}
+def _progressed(state: WorldState, record: ev.Progressed) -> None:
+    """Expect an attempt to end by what it told, where the rules go by forecasts."""
+    view = state.view
+    view.forecasts.progressed[record.job] = record
+    running = view.running.get(record.job)
+    if view.forecasts.level and running is not None and not running.stopping:
+        entry = state.jobs[record.job]
+        view.ends.estimate(entry.id, view.forecasts.bound_us(entry.id, entry.spec))
+        if view.reservations:
+            view.ledger.gained.update(grant.node for grant in entry.held.values())
+            view.promises_changed = True
+
+
+APPLY: dict[type, Callable[[Any, Any], None]] = {ev.Forecasted: _forecasted, ev.Progressed: _progressed}

@@ -44,7 +44,10 @@ def take(world: World, report: Report) -> None:
         case TaskIsIdle():
             idle.reported(world, report)
         case TaskReported():
-            searches.reported(world, report)
+            if report.metrics:
+                searches.reported(world, report)
+            else:
+                world.progressing.reported(world, report)
         case NodeIsUp():
             _node_up(world, report)
         case NodeIsQuiet():

@@ -402,6 +402,7 @@ class WorldState:
     def _attempt_ended(self, record: ev.AttemptEnded) -> None:
         entry = self.jobs[record.job]
         forecast_state.count_run(self, entry, record)
+        self.view.forecasts.progressed.pop(record.job, None)
         for key in list(entry.held):
             self._free(entry, key, record.at_us)
         self._count_service(entry, record)

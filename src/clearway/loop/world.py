@@ -35,6 +35,7 @@ from clearway.loop import (
 from clearway.loop.difference import Between, Difference
 from clearway.loop.orders import ORDERING, actions_of, tell_again
 from clearway.loop.planned import planned
+from clearway.loop.progress import Progressing
 from clearway.loop.state import WorldState
 from clearway.loop.timers import Due, Timer
 from clearway.model import events as ev
@@ -98,6 +99,7 @@ class World:
         self.unsaid: list[ev.Planned] = []
         self.forecasting: Forecasting | None = None
         """Who forecasts run times, where anyone does."""
+        self.progressing = Progressing()
 
     # --- reading -------------------------------------------------------------------------------
 

@@ -300,6 +300,22 @@ class Sized(_Record, frozen=True, tag=True):
     needs: tuple[Need, ...]
 
 
+class Progressed(_Record, frozen=True, tag=True):
+    """How far an attempt said that it is (`step` of `total`), and how long by that it is to run from its start.
+
+    Its pace is that since it had run for `since_us` and was at step `since`. Not each report is a record: one that
+    moves what is expected.
+    """
+
+    job: JobId
+    attempt: int
+    step: int
+    total: int
+    forecast: Forecast
+    since: int = 0
+    since_us: int = 0
+
+
 class ClassWaits(_Record, frozen=True, tag=True):
     """Why the jobs of a class wait, from now on."""
 
@@ -440,6 +456,7 @@ Decided = (
     | MachineGone
     | Forecasted
     | Sized
+    | Progressed
     | Joined
     | ClassWaits
     | JobWaits

@@ -46,6 +46,11 @@ def forecast_row(said: Forecast) -> dict[str, Any]:
     return {"median_s": middle, "low_s": low, "high_s": high, "basis": said.basis, "runs": said.runs}
 
 
+def progress_row(told: ev.Progressed) -> dict[str, Any]:
+    """Return how far an attempt said that it is, and how long it runs from its start by that."""
+    return {"step": told.step, "total": told.total, **forecast_row(told.forecast)}
+
+
 class EventRows:
     """Words records. `face` says how moments are shown, `node_name` what a node is called."""
 
@@ -136,6 +141,8 @@ class EventRows:
             return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast)}
         if isinstance(r, ev.Sized):
             return {"kind": "sized", "job": r.job, "needs": [need_row(need) for need in r.needs]}
+        if isinstance(r, ev.Progressed):
+            return {"kind": "progress", "job": r.job, "attempt": r.attempt, **progress_row(r)}
         if isinstance(r, ev.IdleWarned):
             return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
         if isinstance(r, ev.BudgetChanged | ev.BudgetNoticed | ev.BudgetUsedUp | ev.BudgetBegan):

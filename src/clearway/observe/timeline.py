@@ -23,7 +23,7 @@ from clearway.model.states import State, shown
 from clearway.model.use import together
 from clearway.model.values import SECOND_US
 from clearway.observe import amounts
-from clearway.observe.event_rows import forecast_row
+from clearway.observe.event_rows import forecast_row, progress_row
 from clearway.observe.flow_lines import FlowLines
 from clearway.observe.need_words import need_row
 from clearway.observe.summary import Summary
@@ -94,6 +94,7 @@ class Timeline:
             ev.MachineOrdered: self._machine_ordered, ev.MachineGone: self._machine_gone,
             ev.NodeRemoved: self._node_removed, ev.IdleWarned: self._idle_warned,
             ev.Forecasted: self._forecasted, ev.Sized: self._sized,
+            ev.Progressed: self._progressed,
         }  # fmt: skip
 
     def apply(self, record: Record) -> None:
@@ -239,6 +240,9 @@ class Timeline:
 
     def _sized(self, r: ev.Sized) -> None:
         self._event(r.at_us, "sized", job=self._jobs[r.job].name, needs=[need_row(need) for need in r.needs])
+
+    def _progressed(self, r: ev.Progressed) -> None:
+        self._event(r.at_us, "progress", job=self._jobs[r.job].name, attempt=r.attempt, **progress_row(r))
 
     def _idle_warned(self, r: ev.IdleWarned) -> None:
         since = self._face.at(r.since_us)

@@ -40,12 +40,15 @@ class TaskIsGone(msgspec.Struct, frozen=True, tag=True):
 class TaskReported(msgspec.Struct, frozen=True, tag=True):
     """A task told at a step of its work how it does: `metrics` is JSON, a number or a map of names to numbers.
 
-    May come again, and late; what comes after the task's end is dropped.
+    `total`: how many steps there are, 0 where it did not say; `metrics` is empty where it told no more than that.
+    May come again, and late; what comes after the task's end is dropped. Of tasks whose job does not ask for reports
+    (`JobSpec.reports`) only the newest one comes, now and then, and only of the first task of a role.
     """
 
     task: TaskRef
     step: int
-    metrics: str
+    metrics: str = ""
+    total: int = 0
 
 
 class TaskIsIdle(msgspec.Struct, frozen=True, tag=True):

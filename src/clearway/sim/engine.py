@@ -279,13 +279,15 @@ class SimEngine:
 
     def _tell_next(self, run: Run) -> None:
         """Have the next report of an attempt come when its work is done."""
-        if run.progress.rate and run.work is not None and run.told < len(run.truth.reports):
+        if run.progress.rate and run.work is not None and run.told < run.truth.tellings:
             self._heap.push(run.progress.end_us(run.report_work(run.told)), ENDS_FIRST, self._reported, run)
 
     def _reported(self, run: Run) -> None:
         task, held = next(iter(run.held.items()))
         if held.machine.reach is Reach.UP:
-            self._reports.append(TaskReported(task, run.told + 1, run.truth.reports[run.told]))
+            reports, total = run.truth.reports, run.truth.tellings
+            told = TaskReported(task, run.told + 1, reports[run.told]) if reports else None
+            self._reports.append(told or TaskReported(task, run.told + 1, total=total))
         run.told += 1
         self._tell_next(run)
 

@@ -79,7 +79,7 @@ class Run:
         self.progress = Progress(saved, remembers=order.spec.checkpoint.every_us > 0)
         runtime_us = truth.runtime_us(self.attempt)
         self.work = None if runtime_us is None else work_of(order.spec, runtime_us)
-        self.told = sum(self.report_work(i) <= saved for i in range(len(truth.reports)))
+        self.told = sum(self.report_work(i) <= saved for i in range(truth.tellings))
         self.written_off = False
         self.copied_us = 0  # when all its tasks have their inputs
         self.broken = False  # a task died without a word, and the others wait for it
@@ -90,7 +90,7 @@ class Run:
 
     def report_work(self, number: int) -> int:
         """Return the work that is done when it tells its report of this number, from 0."""
-        return (self.work or 0) * (number + 1) // len(self.truth.reports)
+        return (self.work or 0) * (number + 1) // self.truth.tellings
 
     def add(self, task: TaskRef, held: Held, now_us: int) -> None:
         """Note that a task of it runs, and copies first what its machine does not hold."""

@@ -19,6 +19,7 @@ FULL = 10**6
 
 NEVER = "never"
 MAX_EXIT_CODE = 255
+MOST_TELLINGS = 10_000
 MAX_SPEED = 10**6  # of FULL: keeps products of times and speeds far from nonsense
 
 
@@ -29,7 +30,7 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     never. `speed` by GPU model and `slowdown` by level are in millionths, `busy` (the part of its devices that it
     really uses) in thousandths; `idle_after_us` after each start it uses them no more. `result` is the JSON text that a
     success gives back, `reports` are those that it tells on its way, evenly over its work: the first at step 1, the
-    last with its end.
+    last with its end. Without any it tells `progress` times in the same way how far it is.
     `took_us` is how long it took when it was recorded, from its submit to its end: nothing is simulated by it.
     """
 
@@ -43,12 +44,18 @@ class Truth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     idle_after_us: int | None = None
     result: str = ""
     reports: tuple[str, ...] = ()
+    progress: int = 0
     took_us: int | None = None
 
     def runtime_us(self, attempt: int) -> int | None:
         """Return how long this attempt would run from nothing; None for until it is stopped."""
         times = self.runtimes_us
         return times[min(attempt, len(times)) - 1] if times else None
+
+    @property
+    def tellings(self) -> int:
+        """How many times it tells something on its way."""
+        return len(self.reports) or self.progress
 
     def exit_code(self, attempt: int) -> int:
         """Return how this attempt ends by itself."""
@@ -104,6 +111,10 @@ def _busy(field: str, value: object) -> int:
     return round(exact * v.MILLI)
 
 
+def _tellings(field: str, value: object) -> int:
+    return v.count(field, value, 0, MOST_TELLINGS)
+
+
 TRUTH_WORDS: dict[str, Word] = {
     "runtime": Word(_runtimes, "text", "how long it really runs undisturbed; a list gives one per attempt"),
     "exit_code": Word(_exit_codes, "number", "how it ends; a list gives one per attempt"),
@@ -112,6 +123,7 @@ TRUTH_WORDS: dict[str, Word] = {
     "slowdown": Word(_slowdown, "map", "by level that holds all its devices: its run time is multiplied by it"),
     "busy": Word(_busy, "number", "the part of its devices that it really uses"),
     "idle_after": Word(v.duration, "text", "so long after each start its devices do nothing any more"),
+    "progress": Word(_tellings, "number", "so many times it tells on its way, evenly over its work, how far it is"),
     "cancel_after": Word(v.duration, "text", "it is cancelled so long after its submit"),
 }
 
@@ -130,4 +142,5 @@ def read_truth(raw: Mapping[str, object]) -> Truth:
         busy=given.get("busy", v.MILLI),
         cancel_after_us=given.get("cancel_after"),
         idle_after_us=given.get("idle_after"),
+        progress=given.get("progress", 0),
     )

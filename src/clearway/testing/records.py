@@ -163,6 +163,7 @@ def _needs_records() -> list[ev.Record]:
     return [
         ev.Sized(92, JOB, needs),
         ev.TaskEnded(93, TASK, 0, used=Used(1500, 2500, 2**33, 640, 2**35, 3)),
+        ev.Progressed(94, JOB, 2, 5, 9, Forecast(tuple(range(1, 14)), 7, "how far it is", 3), 1, 60),
     ]
 
 

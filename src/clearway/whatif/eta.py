@@ -96,7 +96,7 @@ class _Drawn(Ahead):
         """Return when a job ends that started at a moment: as drawn, where there is a forecast."""
         if job in self._ran:
             return started_us + self._ran[job]
-        said = self.world.state.view.forecasts.said.get(job)
+        said = self.world.state.view.forecasts.best(job)
         if said is None:
             return None
         ran_us = max(self.now_us - started_us, 0)

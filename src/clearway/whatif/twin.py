@@ -5,6 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, TypeVar
 
+from clearway.loop.progress import Progressing
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,6 +29,7 @@ def twin(world: World) -> World:
     for running in state.view.running.values():
         memo[id(running)] = _copied(running)
     memo[id(world.step_records)], memo[id(world.step_actions)] = [], []
+    memo[id(world.progressing)] = Progressing()
     memo[id(world.forecasting)] = None if world.forecasting is None else world.forecasting.aside()
     return deepcopy(world, memo)
 
@@ -51,5 +54,6 @@ def _nouns(world: World) -> Iterator[object]:
     yield from (one for held in ledger.holdings.values() for one in held)
     yield from view.ends.jobs.values()
     yield from view.forecasts.said.values()
+    yield from view.forecasts.progressed.values()
     yield from state.runs.kept
     yield from (places.demand for places in view.places.values())

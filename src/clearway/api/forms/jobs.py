@@ -22,6 +22,17 @@ class Array(Form):
     failed_indices: Annotated[list[int], says("the indices of the first few that failed")]
 
 
+class Left(Form):
+    """How far a running job is, by its own word, and how much longer it takes by that and its forecast."""
+
+    low_s: Annotated[float | None, says("seconds that 9 of 10 such runs take longer; null: nothing is known")]
+    median_s: Annotated[float | None, says("seconds with even chances; null: nothing is known")]
+    high_s: Annotated[float | None, says("seconds that 1 of 10 such runs takes longer; null: nothing is known")]
+    step: Annotated[int | None, says("the step that it told last; null: it has told none")]
+    total: Annotated[int | None, says("how many steps there are; null: it has not told")]
+    told: Annotated[Moment | None, says("when it told a new step last")]
+
+
 class Job(Form):
     """A job as lists show it."""
 
@@ -46,6 +57,7 @@ class Job(Form):
     exit_code: Annotated[int | None, says("with which its latest attempt ended; negative: by this signal")]
     held_by: Annotated[str | None, says("who holds it back until it is released")]
     promised: Annotated[Moment | None, says("when it starts at the latest, by its reservation")]
+    left: Annotated[Left | None, says("how far it is, what is left of it; null: nothing is known, or it does not run")]
     array: Annotated[Array | None, says("of an array: how its jobs stand")]
     array_of: Annotated[int | None, says("of a job of an array: the array's number")]
     index: Annotated[int | None, says("of a job of an array: its index")]
@@ -172,13 +184,19 @@ class JobEvent(Form):
     less: Annotated[int | UnsetType, says("of `resized`: tasks that went")] = UNSET
     start: Annotated[Moment | UnsetType, says("of `reserved`: when it starts at the latest")] = UNSET
     nodes: Annotated[list[str] | UnsetType, says("of `reserved`: where")] = UNSET
-    median_s: Annotated[float | UnsetType, says("of `forecast`: seconds that it runs at most with even chances")] = (
-        UNSET
-    )
-    low_s: Annotated[float | UnsetType, says("of `forecast`: seconds below which 1 of 10 such runs ends")] = UNSET
-    high_s: Annotated[float | UnsetType, says("of `forecast`: seconds above which 1 of 10 such runs ends")] = UNSET
-    basis: Annotated[str | UnsetType, says("of `forecast`: what it rests on most")] = UNSET
-    runs: Annotated[int | UnsetType, says("of `forecast`: on how many past runs")] = UNSET
+    median_s: Annotated[
+        float | UnsetType, says("of `forecast`, `progress`: seconds that it runs at most with even chances")
+    ] = UNSET
+    low_s: Annotated[
+        float | UnsetType, says("of `forecast`, `progress`: seconds below which 1 of 10 such runs ends")
+    ] = UNSET
+    high_s: Annotated[
+        float | UnsetType, says("of `forecast`, `progress`: seconds above which 1 of 10 such runs ends")
+    ] = UNSET
+    basis: Annotated[str | UnsetType, says("of `forecast`, `progress`: what it rests on most")] = UNSET
+    runs: Annotated[int | UnsetType, says("of `forecast`, `progress`: on how many past runs")] = UNSET
+    step: Annotated[int | UnsetType, says("of `progress`: the step at which it is")] = UNSET
+    total: Annotated[int | UnsetType, says("of `progress`: how many steps there are")] = UNSET
 
 
 class JobEvents(Form):

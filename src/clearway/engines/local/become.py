@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # not from typing: the runner pays for every module
 if TYPE_CHECKING:
     from typing import Any
 
-HANDED = ("CLEARWAY_INPUT", "CLEARWAY_RESULT", "CLEARWAY_METRICS")
+HANDED = ("CLEARWAY_INPUT", "CLEARWAY_RESULT", "CLEARWAY_METRICS", "CLEARWAY_PROGRESS")
 """Variables that name files which the task reads or writes, in a folder that is not its own."""
 PASS_THROUGH = 0o711
 

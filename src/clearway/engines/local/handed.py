@@ -1,4 +1,4 @@
-"""What a step of a workflow or a trial is handed, gives back and reports: files beside its logs."""
+"""What a step of a workflow or a trial is handed, gives back and reports, how far any job is: files beside its logs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ MOST_BYTES = 4_000_001
 
 
 def path_of(home: Path, task: TaskRef, kind: str) -> Path:
-    """Return the file of a task for its `input`, its `result` or its `metrics`."""
+    """Return the file of a task for its `input`, its `result`, its `metrics` or its `progress`."""
     return home / "logs" / str(task.job) / f"{task.attempt}-{task.role}-{task.index}.{kind}"
 
 
 def hand_over(launch: Launch, home: Path) -> dict[str, str]:
-    """Write the input of a task, if it is handed one, and return the variables by which it finds both files."""
+    """Write the input of a task, if it is handed one, and return the variables by which it finds its files."""
+    told = {"CLEARWAY_PROGRESS": str(path_of(home, launch.task, "progress"))}
     if not launch.spec.input:
-        return {}
+        return told
     given, result, metrics = (path_of(home, launch.task, kind) for kind in ("input", "result", "metrics"))
-    files = {"CLEARWAY_INPUT": str(given), "CLEARWAY_RESULT": str(result)}
+    files = {**told, "CLEARWAY_INPUT": str(given), "CLEARWAY_RESULT": str(result)}
     try:
         given.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         given.write_text(launch.spec.input)

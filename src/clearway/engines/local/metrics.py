@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.engines.local.handed import path_of
+from clearway.engines.local.reached import MOST_STEP, Reached
 from clearway.ports.engine import TaskReported
 
 if TYPE_CHECKING:
@@ -23,34 +24,37 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 0.25
 MOST_BYTES = 1_000_000
 """What is read of one file at once; more comes with the next look."""
-MOST_STEP = 2**53
 
 
 class Metrics:
-    """The files of tasks that live here and may report."""
+    """The files of tasks that live here and may report, or say how far they are."""
 
     def __init__(self, home: Path) -> None:
-        self._home = home
+        self._home, self._reached = home, Reached(home)
         self._read: dict[TaskRef, tuple[int, int]] = {}
         """Bytes and lines read."""
         self._next_s = 0.0
 
     def watch(self, tasks: Iterable[TaskRef]) -> None:
-        """Look after tasks that were given a file for it."""
+        """Look after tasks; for reports, after those that were given a file for it."""
+        tasks = tuple(tasks)
+        self._reached.watch(tasks)
         for task in tasks:
             if task not in self._read and path_of(self._home, task, "metrics").exists():
                 self._read[task] = (0, 0)
 
     def wait_s(self) -> float | None:
         """Return after how long to look next, None where there is nothing to look at."""
-        return max(self._next_s - time.monotonic(), 0.0) if self._read else None
+        own = max(self._next_s - time.monotonic(), 0.0) if self._read else None
+        return min((found for found in (own, self._reached.wait_s()) if found is not None), default=None)
 
     def look(self) -> list[TaskReported]:
         """Return what has been reported since the last look, at most every `LOOK_EVERY_S` seconds."""
+        found = self._reached.look()
         if not self._read or time.monotonic() < self._next_s:
-            return []
+            return found
         self._next_s = time.monotonic() + LOOK_EVERY_S
-        return [report for task in list(self._read) for report in self._news(task)]
+        return [*found, *(report for task in list(self._read) for report in self._news(task))]
 
     def last(self, task: TaskRef) -> list[TaskReported]:
         """Return what a task has reported that is over, and look after it no longer."""
@@ -59,6 +63,7 @@ class Metrics:
         while task in self._read and (more := self._news(task)):
             found += more
         self._read.pop(task, None)
+        self._reached.forget(task)
         return found
 
     def _news(self, task: TaskRef) -> list[TaskReported]:

@@ -31,7 +31,7 @@ MOST_BYTES = 1 << 20
 """What is sent of a file at once."""
 MOST_RESULT = 4_000_001
 """So much of a result is read: more than any that may be given back, as on this machine."""
-STREAMS = ("stdout", "stderr", "metrics")
+STREAMS = ("stdout", "stderr", "metrics", "progress")
 
 
 class Task:
@@ -143,7 +143,7 @@ class Host:
             with tarfile.open(fileobj=io.BytesIO(code)) as tar:
                 tar.extractall(work)  # noqa: S202  the controller looked at its members when they were sent
             order["cwd"] = str(work)
-        for word in ("input", "result", "metrics"):
+        for word in ("input", "result", "metrics", "progress"):
             if f"CLEARWAY_{word.upper()}" in env:
                 env[f"CLEARWAY_{word.upper()}"] = str(task.folder / word)
         if token:

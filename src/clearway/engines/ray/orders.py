@@ -52,6 +52,7 @@ def launch_order(launch: Launch, order: Mapping[str, Any], first: str) -> Messag
         "result": env.get("CLEARWAY_RESULT", ""),
         "files": {
             "stdout": order["stdout"], "stderr": order["stderr"], "metrics": env.get("CLEARWAY_METRICS", ""),
+            "progress": env.get("CLEARWAY_PROGRESS", ""),
         },
     }  # fmt: skip
 

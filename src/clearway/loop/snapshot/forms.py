@@ -10,7 +10,7 @@ from clearway.loop.snapshot.budgets import BudgetKept
 from clearway.loop.snapshot.flows import FlowsKept
 from clearway.loop.snapshot.machines import MachinesKept
 from clearway.loop.snapshot.schedules import SchedulesKept
-from clearway.model.events import Grant, Stopping, TaskRef
+from clearway.model.events import Grant, Progressed, Stopping, TaskRef
 from clearway.model.fleet import BookingSpec, LimitSpec, NodeSpec, PolicySpec, QueueSpec
 from clearway.model.forecast import Forecast
 from clearway.model.ids import ClassId, JobId, NodeId
@@ -231,6 +231,7 @@ class WorldKept(msgspec.Struct, frozen=True, omit_defaults=True):
     arrays: tuple[ArrayKept, ...] = ()
     budgets: tuple[BudgetKept, ...] = ()
     forecasts: tuple[tuple[JobId, Forecast], ...] = ()
+    progressed: tuple[Progressed, ...] = ()
     runs: tuple[Run, ...] = ()
     runs_count: int = 0
     policies: PolicyStanding | None = None

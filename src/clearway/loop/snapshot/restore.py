@@ -49,6 +49,7 @@ def restore(kept: f.WorldKept) -> World:
         view.set_booking(booking.booking, dict(booking.places))
     _jobs(state, kept)
     view.forecasts.said.update(kept.forecasts)
+    view.forecasts.progressed.update((told.job, told) for told in kept.progressed)
     state.runs.put_back(kept.runs, kept.runs_count)
     for running in kept.running:
         _running(state, running)

@@ -72,6 +72,7 @@ def take(world: World) -> f.WorldKept:
         arrays=take_arrays(state),
         budgets=take_budgets(state),
         forecasts=tuple(view.forecasts.said.items()),
+        progressed=tuple(view.forecasts.progressed.values()),
         runs=tuple(state.runs.kept),
         runs_count=state.runs.count,
         policies=state.policies,
