@@ -8,11 +8,12 @@ import pytest
 
 from clearway.loop.world import World
 from clearway.model.fleet import PolicySpec
-from clearway.model.use import Used
+from clearway.model.job import Demand, JobSpec, Role
+from clearway.model.use import Used, over_asked
 from clearway.model.values import MICROS
 from clearway.observe.accounting import HOUR_US, accounts
 from clearway.ports.engine import TaskIsGone
-from clearway.testing.builders import Bench, job, node
+from clearway.testing.builders import GIB, Bench, job, node
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,7 @@ def test_hours_money_waits_and_ends_are_those_of_each_user() -> None:
     found = told(b, -1, 10)
     assert found["ann"] == {
         "name": "ann", "gpu_hours": 2, "lost_gpu_hours": 0, "measured_gpu_hours": 0, "used_gpu_hours": None,
+        "over_asked_gpu_hours": None, "over_asked_cost": None,
         "cost": PRICE * 0.5, "starts": 1, "mean_wait": 0, "succeeded": 1, "failed": 0, "cancelled": 0,
     }  # fmt: skip
     bob = found["bob"]
@@ -131,3 +133,37 @@ def test_what_was_really_used_counts_of_the_hours_in_which_it_was_measured() -> 
     end(b, "untold")
     ann = told(b, -1, 5)["ann"]
     assert (ann["gpu_hours"], ann["measured_gpu_hours"], ann["used_gpu_hours"]) == (3, 2, 0.5)
+    assert ann["over_asked_gpu_hours"] is None, "nobody told which devices worked"
+
+
+def test_what_a_task_had_no_use_for_at_all_is_over_asked_and_a_part_of_what_idled() -> None:
+    b = bench()
+    share = JobSpec("share", (Role(demand=Demand(gpu_memory=40 * GIB)),), user="bob")
+    b.submit(job("half", gpus=2, user="ann"), share)
+    up(b, "half")
+    up(b, "share")
+    b.pass_s(3600)
+    b.step(TaskIsGone(b.task(number(b, "half")), 0, used=Used(busy=400, worked=1)))
+    b.step(TaskIsGone(b.task(number(b, "share")), 0, used=Used(busy=900, peak_gpu_memory=10 * GIB, worked=1)))
+    found = told(b, -1, 5)
+    assert (found["ann"]["over_asked_gpu_hours"], found["ann"]["over_asked_cost"]) == (1, PRICE / 4)
+    assert found["ann"]["measured_gpu_hours"] - found["ann"]["used_gpu_hours"] == 1.2
+    assert found["bob"]["over_asked_gpu_hours"] == 0.375, "three quarters of half a device"
+    assert told(b, 0.5, 5)["ann"]["over_asked_gpu_hours"] == 0.5, "of a time that begins in the middle only its part"
+
+
+@pytest.mark.parametrize(
+    ("used", "devices", "gpu_memory", "part"),
+    [
+        (Used(), 2, 0, None),
+        (Used(worked=2), 2, 0, 0),
+        (Used(worked=3), 2, 0, 0),
+        (Used(worked=0), 2, 0, 1000),
+        (Used(worked=0), 0, 0, None),
+        (Used(worked=1), 1, 100, None),
+        (Used(peak_gpu_memory=130), 1, 100, 0),
+        (Used(peak_gpu_memory=25), 1, 100, 750),
+    ],
+)
+def test_the_part_that_is_over_asked(used: Used, devices: int, gpu_memory: int, part: int | None) -> None:
+    assert over_asked(used, devices, gpu_memory) == part

@@ -37,8 +37,10 @@ def waste(desk: TheDesk, request: Request, start: TheStart = None, end: TheEnd =
     """Tell what each queue and tenant held in a time, what of it idled, and what is free now though jobs lack it.
 
     `used_gpu_hours` and `idle_gpu_hours` are of those `measured_gpu_hours` in which is known how much of its devices a
-    job really used; null where nothing measured it. `idle` are the jobs whose devices all do nothing, since when, and
-    when the policy has them give way (null: never). `budgets` is how each budget stands in its present period.
+    job really used; null where nothing measured it. `over_asked_gpu_hours`, a part of what idled, are those of devices
+    on which nothing worked from the start of a task to its end. `idle` are the jobs whose devices all do nothing, since
+    when, and when the policy has them give way (null: never). `budgets` is how each budget stands in its present
+    period.
     """
     from_us, to_us = span(desk, start, end)
     now_us = min(to_us, desk.controller.now_us())
@@ -87,18 +89,23 @@ def _idle(desk: Desk) -> list[dict[str, Any]]:
 class _Sum:
     """What one tenant holds in one queue: amounts in thousandths of a device times milliseconds, and money."""
 
-    __slots__ = ("cost", "held", "idle_cost", "measured", "used")
+    __slots__ = ("cost", "held", "idle_cost", "measured", "over", "over_cost", "told", "used")
 
     def __init__(self) -> None:
-        self.held = self.measured = self.used = self.cost = self.idle_cost = 0
+        self.held = self.measured = self.used = self.cost = self.idle_cost = self.over = self.over_cost = 0
+        self.told = False
 
-    def add(self, amount: int, busy: int, price: int) -> None:
+    def add(self, amount: int, busy: int, over: int, price: int) -> None:
         self.held += amount
         self.cost += amount * price
         if busy != OPEN:
             self.measured += amount
             self.used += amount * busy // MILLI
             self.idle_cost += amount * (MILLI - busy) // MILLI * price
+        if over != OPEN:
+            self.told = True
+            self.over += amount * over // MILLI
+            self.over_cost += amount * over // MILLI * price
 
 
 def _held(desk: Desk, bars: Bars, from_us: int, to_us: int) -> list[dict[str, Any]]:
@@ -109,10 +116,13 @@ def _held(desk: Desk, bars: Bars, from_us: int, to_us: int) -> list[dict[str, An
     amounts = (columns["share"] * many[columns["devices"]] if len(many) else columns["share"]) * (lengths // 1000)
     sums: dict[tuple[str, str], _Sum] = {}
     prices, busy = _prices(desk), _busy(desk, columns)
-    rows = zip(columns["job"].tolist(), columns["node"].tolist(), amounts.tolist(), busy, strict=True)
-    for job, node, amount, part in rows:
+    devices = many[columns["devices"]] if len(many) else np.zeros_like(columns["share"])
+    unused = np.maximum(devices - columns["worked"], 0) * MILLI // np.maximum(devices, 1)
+    over = np.where((columns["worked"] == OPEN) | (devices == 0), OPEN, unused).tolist()
+    rows = zip(columns["job"].tolist(), columns["node"].tolist(), amounts.tolist(), busy, over, strict=True)
+    for job, node, amount, part, unused in rows:
         owner = bars.owners.get(job, _UNKNOWN)
-        sums.setdefault((owner.tenant, owner.queue), _Sum()).add(amount, part, prices.get(node, 0))
+        sums.setdefault((owner.tenant, owner.queue), _Sum()).add(amount, part, unused, prices.get(node, 0))
     return [_row(*key, mine, priced=bool(prices)) for key, mine in sorted(sums.items()) if mine.held]
 
 
@@ -125,6 +135,8 @@ def _row(tenant: str, queue: str, mine: _Sum, *, priced: bool) -> dict[str, Any]
         "measured_gpu_hours": _hours(mine.measured),
         "used_gpu_hours": _hours(mine.used) if known else None,
         "idle_gpu_hours": _hours(mine.measured - mine.used) if known else None,
+        "over_asked_gpu_hours": _hours(mine.over) if mine.told else None,
+        "over_asked_cost": round(_hours(mine.over_cost) / MICROS, 4) if priced and mine.told else None,
         "cost": round(_hours(mine.cost) / MICROS, 4) if priced else None,
         "idle_cost": round(_hours(mine.idle_cost) / MICROS, 4) if priced and known else None,
     }

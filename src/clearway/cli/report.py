@@ -16,7 +16,8 @@ from clearway.cli.shell import Shell, command
 from clearway.cli.table import Column, draw
 
 _COLUMNS = (
-    Column("GPU HOURS", right=True), Column("USED", right=True), Column("LOST", right=True), Column("COST", right=True),
+    Column("GPU HOURS", right=True), Column("USED", right=True), Column("OVER-ASKED", right=True),
+    Column("LOST", right=True), Column("COST", right=True),
     Column("STARTS", right=True), Column("MEAN WAIT", right=True), Column("SUCCEEDED", right=True),
     Column("FAILED", right=True), Column("CANCELLED", right=True),
 )  # fmt: skip
@@ -34,9 +35,10 @@ def report_command(shell: Shell, since: str, until: str | None, by: str, as_csv:
     """Account for what tenants, users or queues held in a time: GPU-hours, money, waits, and how jobs ended.
 
     What is held counts from the decision until it is free again, also in attempts that were stopped; LOST is that of
-    attempts that did not succeed, USED what the devices really worked, of the hours in which that was measured. The
-    cost of a task is the price of its node, times its part of it, times that time. Where there are budgets, it tells
-    how each stood at the end of the time, in its own period.
+    attempts that did not succeed, USED what the devices really worked, of the hours in which that was measured,
+    OVER-ASKED those of devices, or of the memory of a share, for which a task had no use at all from its start to its
+    end. The cost of a task is the price of its node, times its part of it, times that time. Where there are budgets, it
+    tells how each stood at the end of the time, in its own period.
     The controller is asked, and its journal read where none runs.
     """
     found = asked(shell, lambda client: client.report(since, until, by), lambda: _read(shell, since, until, by))
@@ -71,7 +73,7 @@ def _read(shell: Shell, since: str, until: str | None, by: str) -> dict[str, Any
 def _cells(row: dict[str, Any]) -> list[str]:
     wait = shown.NOTHING if row["mean_wait"] is None else shown.span(row["mean_wait"])
     return [
-        row["name"] or shown.NOTHING, f"{row['gpu_hours']:.2f}", _used(row), f"{row['lost_gpu_hours']:.2f}",
+        row["name"] or shown.NOTHING, f"{row['gpu_hours']:.2f}", _used(row), _over(row), f"{row['lost_gpu_hours']:.2f}",
         f"{row['cost']:.2f}",
         str(row["starts"]), wait, str(row["succeeded"]), str(row["failed"]), str(row["cancelled"]),
     ]  # fmt: skip
@@ -84,6 +86,11 @@ def _used(row: dict[str, Any]) -> str:
     return f"{row['used_gpu_hours']:.2f} of {row['measured_gpu_hours']:.2f}"
 
 
+def _over(row: dict[str, Any]) -> str:
+    """Return for what there was no use at all."""
+    return shown.NOTHING if row["over_asked_gpu_hours"] is None else f"{row['over_asked_gpu_hours']:.2f}"
+
+
 def _csv(rows: list[dict[str, Any]], by: str) -> None:
     """Write rows; a name that a spreadsheet would take for a formula has a quote before it."""
     names = [
@@ -91,6 +98,8 @@ def _csv(rows: list[dict[str, Any]], by: str) -> None:
         "gpu_hours",
         "measured_gpu_hours",
         "used_gpu_hours",
+        "over_asked_gpu_hours",
+        "over_asked_cost",
         "lost_gpu_hours",
         "cost",
         "starts",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+_WHOLE = 1000
+
 
 class Used(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What a task used from its start to its end; None: nothing measured it.
@@ -33,6 +35,20 @@ def together(every: list[Used]) -> Used:
         max((one.peak_gpu_memory for one in every if one.peak_gpu_memory is not None), default=None),
         _sum([one.worked for one in every]),
     )
+
+
+def over_asked(used: Used, devices: int, gpu_memory: int) -> int | None:
+    """Return the part of what a task held of devices that it had no use for from its start to its end, in thousandths.
+
+    Of whole devices or shares of their time: those on which nothing ever worked; of a share of memory alone
+    (`gpu_memory` bytes): what it never took. None: not known.
+    """
+    if gpu_memory:
+        peak = used.peak_gpu_memory
+        return None if peak is None else max(gpu_memory - peak, 0) * _WHOLE // gpu_memory
+    if used.worked is None or not devices:
+        return None
+    return max(devices - used.worked, 0) * _WHOLE // devices
 
 
 def each(one: Used, other: Used) -> Used:

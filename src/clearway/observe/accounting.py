@@ -6,7 +6,7 @@ millionths of a node times microseconds. What is held at both ends of the time c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from clearway.loop.costs import part
@@ -15,6 +15,7 @@ from clearway.model.flow_events import Reopened
 from clearway.model.job import WHOLE
 from clearway.model.needs import sized
 from clearway.model.states import End, State
+from clearway.model.use import over_asked
 from clearway.model.values import MICROS, SECOND_US
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ MILLION = 10**6
 class Account:
     """What one of them came to. `lost`: the part of what was held in attempts that did not succeed.
 
-    `measured`: the part of which is known how much was really used, and `used` is that.
+    `measured`: the part of which is known how much was really used, and `used` is that. `over`: the part for which
+    there was no use at all from the start of a task to its end, at `over_cost`; None where nothing tells.
     """
 
     held: int = 0
@@ -45,6 +47,8 @@ class Account:
     used: int = 0
     lost: int = 0
     cost: int = 0
+    over: int | None = None
+    over_cost: int = 0
     waits: int = 0
     waited_us: int = 0
     ends: dict[str, int] = field(default_factory=lambda: {str(state): 0 for state in ENDS})
@@ -57,21 +61,32 @@ class Account:
             "lost_gpu_hours": self.lost / WHOLE / HOUR_US,
             "measured_gpu_hours": self.measured / WHOLE / HOUR_US,
             "used_gpu_hours": self.used / WHOLE / HOUR_US if self.measured else None,
-            "cost": round(self.cost / (HOUR_US * MILLION * MICROS), 6),
+            "over_asked_gpu_hours": None if self.over is None else self.over / WHOLE / HOUR_US,
+            "over_asked_cost": None if self.over is None else _money(self.over_cost),
+            "cost": _money(self.cost),
             "starts": self.waits,
             "mean_wait": None if not self.waits else self.waited_us / self.waits / SECOND_US,
             **self.ends,
         }
 
 
+def _money(cost: int) -> float:
+    return round(cost / (HOUR_US * MILLION * MICROS), 6)
+
+
 @dataclass(slots=True)
 class Hold:
-    """What one task holds: thousandths of a GPU since a moment, and its price."""
+    """What one task holds: thousandths of a GPU since a moment, and its price.
+
+    Of so many devices, or of so much memory of one where it holds nothing else of it.
+    """
 
     node: NodeId
     since_us: int
     milli: int
     price: int
+    devices: int = 0
+    gpu_memory: int = 0
 
 
 @dataclass(slots=True)
@@ -157,7 +172,7 @@ class Accounts:
             case ev.Changed():
                 for key, hold in list(live.holds.items()):  # what it held so far was on the old one's account
                     self._release(live, key)
-                    live.holds[key] = Hold(hold.node, self.now_us, hold.milli, hold.price)
+                    live.holds[key] = replace(hold, since_us=self.now_us)
                 live.spec = record.spec
             case ev.AttemptEnded():
                 for key in list(live.holds):
@@ -184,26 +199,31 @@ class Accounts:
         if not milli and grant.gpu_memory and node.gpu_memory:
             milli = grant.gpu_memory * WHOLE * len(grant.devices) // node.gpu_memory
         price = node.price_micros * part(node, grant, demand) if node.price_micros else 0
-        live.holds[grant.role, grant.index] = Hold(grant.node, self.now_us, milli, price)
+        memory = 0 if grant.share else grant.gpu_memory
+        live.holds[grant.role, grant.index] = Hold(grant.node, self.now_us, milli, price, len(grant.devices), memory)
 
     def _free(self, job: JobId, key: tuple[int, int], used: Used | None) -> None:
         live = self._jobs.get(job)
         if live is not None and key in live.holds:
-            self._release(live, key, None if used is None else used.busy)
+            self._release(live, key, used)
 
     def _free_node(self, node: NodeId) -> None:
         for live in self._jobs.values():
             for key in [key for key, hold in live.holds.items() if hold.node == node]:
                 self._release(live, key)
 
-    def _release(self, live: _Live, key: tuple[int, int], busy: int | None = None) -> None:
+    def _release(self, live: _Live, key: tuple[int, int], used: Used | None = None) -> None:
         hold = live.holds.pop(key)
         length = self.now_us - hold.since_us
         account = self._account(live)
         account.held += hold.milli * length
-        if busy is not None:
+        if used is not None and used.busy is not None:
             account.measured += hold.milli * length
-            account.used += hold.milli * length * busy // WHOLE
+            account.used += hold.milli * length * used.busy // WHOLE
+        over = None if used is None else over_asked(used, hold.devices, hold.gpu_memory)
+        if over is not None:
+            account.over = (account.over or 0) + hold.milli * length * over // WHOLE
+            account.over_cost += hold.price * length * over // WHOLE
         account.cost += hold.price * length
         live.held += hold.milli * length
         self._released(live.spec, hold)

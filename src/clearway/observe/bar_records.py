@@ -28,9 +28,10 @@ class Cause(Struct, gc=False):
 
 
 class Use(Struct, gc=False):
-    """How much of its devices a task used, in thousandths."""
+    """How much of its devices a task used, in thousandths, and on how many of them anything worked."""
 
     busy: int | None = None
+    worked: int | None = None
 
 
 class Submitted(Struct, tag=True, gc=False):

@@ -25,11 +25,13 @@ T = TypeVar("T")
 OPEN = -1
 """End of a bar that has none yet, and number of a text that there is not."""
 _NEVER_US = 2**62
-COLUMNS = ("job", "attempt", "node", "devices", "share", "from_us", "to_us", "end", "cause", "task", "busy")
-"""`task`: role and index as one number; `busy`: what it used of its devices, in thousandths, OPEN where untold."""
+COLUMNS = ("job", "attempt", "node", "devices", "share", "from_us", "to_us", "end", "cause", "task", "busy", "worked")
+"""`task`: role and index as one number; `busy`: what it used of its devices, in thousandths; `worked`: on how many of
+them anything worked; OPEN where untold."""
 _ROLE = 2**32  # the numbers of a role's tasks are below that
 _WIDE = len(COLUMNS)
-_NODE, _TO, _END, _CAUSE, _BUSY = map(COLUMNS.index, ("node", "to_us", "end", "cause", "busy"))
+_NODE, _TO, _END, _CAUSE = map(COLUMNS.index, ("node", "to_us", "end", "cause"))
+_BUSY, _WORKED = map(COLUMNS.index, ("busy", "worked"))
 
 
 class Table(Generic[T]):
@@ -113,7 +115,7 @@ class Bars:
             every.append(at)
             devices = self.devices.number(grant.devices)
             task = role * _ROLE + index
-            cells.extend((job, attempt, grant.node, devices, grant.share, at_us, OPEN, OPEN, OPEN, task, OPEN))
+            cells.extend((job, attempt, grant.node, devices, grant.share, at_us, OPEN, OPEN, OPEN, task, OPEN, OPEN))
 
     def _end_task(self, record: br.TaskEnded) -> None:
         task, used = record.task, record.used
@@ -123,6 +125,8 @@ class Bars:
             self._cells[at + _TO] = record.at_us
             if used is not None and used.busy is not None:
                 self._cells[at + _BUSY] = used.busy
+            if used is not None and used.worked is not None:
+                self._cells[at + _WORKED] = used.worked
 
     def _end(self, record: br.AttemptEnded) -> None:
         mine = self._open.pop((record.job, record.attempt), None)

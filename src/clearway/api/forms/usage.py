@@ -70,6 +70,8 @@ class Held(Form):
     measured_gpu_hours: Annotated[float, says("GPU-hours of these of which the real use is known")]
     used_gpu_hours: Annotated[float | None, says("GPU-hours of these in which the devices worked")]
     idle_gpu_hours: Annotated[float | None, says("GPU-hours of these in which they did not")]
+    over_asked_gpu_hours: Annotated[float | None, says("GPU-hours of devices on which a task never worked at all")]
+    over_asked_cost: Annotated[float | None, says("money for these")]
     cost: Annotated[float | None, says("money for what was held; null where no node has a price")]
     idle_cost: Annotated[float | None, says("money for what was held and idle")]
 
@@ -140,6 +142,8 @@ class Account(Form):
     lost_gpu_hours: Annotated[float, says("GPU-hours of attempts that did not succeed")]
     measured_gpu_hours: Annotated[float, says("GPU-hours of which the real use is known")]
     used_gpu_hours: Annotated[float | None, says("GPU-hours of these in which the devices worked")]
+    over_asked_gpu_hours: Annotated[float | None, says("GPU-hours for which a task had no use at all")]
+    over_asked_cost: Annotated[float | None, says("money for these")]
     cost: Annotated[float, says("money, by the prices of the nodes")]
     starts: Annotated[int, says("how many attempts started")]
     mean_wait: Annotated[float | None, says("seconds that they waited, in the mean")]

@@ -46,6 +46,7 @@ function numbers(waste, overview) {
       ["Free, yet of no use", number(now.fragmented_gpus), now.lacking_jobs ? `while ${brief(now.lacking_jobs)} wait for GPUs` : "nobody lacks any"],
       ["GPU-hours held", rough(sum(waste.held, "gpu_hours"))],
       waste.measured && ["GPU-hours idle", rough(sum(waste.held, "idle_gpu_hours")), `${percent(sum(waste.held, "idle_gpu_hours") / Math.max(1e-9, sum(waste.held, "measured_gpu_hours")))} of what is measured`],
+      waste.held.some((row) => row.over_asked_gpu_hours != null) && ["GPU-hours over-asked", rough(sum(waste.held, "over_asked_gpu_hours")), "never used from start to end"],
       waste.held.some((row) => row.cost != null) && ["Money", rough(sum(waste.held, "cost")), waste.held.some((row) => row.idle_cost != null) ? `${rough(sum(waste.held, "idle_cost"))} for idle` : ""],
     ].filter(Boolean),
   );
@@ -97,6 +98,11 @@ function budgets(waste) {
   return panel("Budgets", {}, h("div", { class: "scroll" }, table(columns, rows, { caption: "Budgets and what is used of them" })));
 }
 
+function overAsked(row) {
+  const money = row.over_asked_cost != null ? `, ${rough(row.over_asked_cost)} in money` : "";
+  return row.over_asked_gpu_hours == null ? "" : h("span", { title: `held from start to end of a task, and never used${money}` }, rough(row.over_asked_gpu_hours));
+}
+
 function spent(waste) {
   if (waste.held.length === 0) return panel("Who held what", {}, empty("Nothing was held in this time.", "What jobs hold adds up here, by tenant and queue.", "queues"));
   const rows = [...waste.held].sort((a, b) => b.gpu_hours - a.gpu_hours);
@@ -108,6 +114,7 @@ function spent(waste) {
     { name: "GPU-hours", right: true, cell: (row) => rough(row.gpu_hours) },
     { name: "Used", right: true, cell: (row) => rough(row.used_gpu_hours) },
     { name: "Idle", right: true, cell: (row) => rough(row.idle_gpu_hours) },
+    rows.some((row) => row.over_asked_gpu_hours != null) && { name: "Over-asked", right: true, cell: (row) => overAsked(row) },
     rows.some((row) => row.cost != null) && { name: "Money", right: true, cell: (row) => rough(row.cost) },
     rows.some((row) => row.idle_cost != null) && { name: "For idle", right: true, cell: (row) => rough(row.idle_cost) },
   ].filter(Boolean);
