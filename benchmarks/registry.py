@@ -24,6 +24,7 @@ NAMES = (
     "replay",
     "slowdowns",
     "forecast",
+    "needs",
     "openb",
     "mutants",
     "window-page",

@@ -7,7 +7,9 @@ import pytest
 from benchmarks.registry import load, refusal
 
 
-@pytest.mark.parametrize("name", ["flows", "replay", "decisions", "queues", "load", "openb", "slowdowns", "forecast"])
+@pytest.mark.parametrize(
+    "name", ["flows", "replay", "decisions", "queues", "load", "openb", "slowdowns", "forecast", "needs"]
+)
 def test_an_unknown_part_is_refused_with_those_that_are_known(name: str) -> None:
     known = load(name).ONLY
     assert refusal(name, known) is None

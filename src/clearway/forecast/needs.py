@@ -117,6 +117,14 @@ class Peaks:
         return _up(max(wanted, self.out_at * RAISED // BY), rule.step)
 
 
+class Found(NamedTuple):
+    """What is enough by a group, and the group."""
+
+    kind: Kind
+    peaks: Peaks
+    enough: int
+
+
 def _up(amount: int, step: int) -> int:
     step = max(step, 1 << max(amount.bit_length() - 1 - SIXTEENTHS, 0)) if step > 1 else 1
     return -(-amount // step) * step
@@ -153,20 +161,22 @@ class Needs:
         return tuple(need for role in spec.roles for word in WORDS for need in self._of(known, role, word))
 
     def _of(self, known: Known, role: Role, word: str) -> Iterator[Need]:
-        had = asked_of(role)
-        asked = had.of(word)
-        if not asked:
-            return
+        asked = asked_of(role).of(word)
+        found = self.enough(known, role, word) if asked else None
+        if asked and found is not None and _differs(word, asked, found.enough, found.peaks, role):
+            peaks, ran = found.peaks, len(found.peaks.kept)
+            words, own = found.kind.words, found.kind.own
+            yield Need(role.name, word, asked, found.enough, peaks.most(), ran, words, peaks.ooms, own)
+
+    def enough(self, known: Known, role: Role, word: str) -> Found | None:
+        """Return what is thought to be enough of a word, by the narrowest group that knows; None where none does."""
         for number, kind in enumerate(KINDS):
-            key = (number, *kind.key(known, role.name, role.tasks, had))
+            key = (number, *kind.key(known, role.name, role.tasks, asked_of(role)))
             peaks = None if "" in key[1:3] else self._groups.get(key, {}).get(word)
             enough = None if peaks is None else peaks.enough(RULES[word])
-            if peaks is None or enough is None:
-                continue
-            if _differs(word, asked, enough, peaks, role):
-                ran = len(peaks.kept)
-                yield Need(role.name, word, asked, enough, peaks.most(), ran, kind.words, peaks.ooms, kind.own)
-            return
+            if peaks is not None and enough is not None:
+                return Found(kind, peaks, enough)
+        return None
 
 
 def _differs(word: str, asked: int, enough: int, peaks: Peaks, role: Role) -> bool:
