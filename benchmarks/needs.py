@@ -5,8 +5,8 @@ last run of the like took, and the most that any of the like ever took. Few past
 of these what was asked for.
 
 `hpc2n`: memory a processor, of the 1,048 jobs of the excerpt that tell it; the log has no names, so that runs of the
-like are those of one user with as many processors. `genai2026`: GPU memory of pods of a service, every 57 s; a run is what
-stands here for an hour of a pod, and its like are the hours before. Such hours are no jobs, and change slowly.
+like are those of one user with as many processors. `genai2026`: GPU memory of pods of a service, every 57 s; a run is
+here an hour of a pod, and its like are the hours before. Such hours are no jobs, and change slowly.
 """
 
 from __future__ import annotations
