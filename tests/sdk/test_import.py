@@ -33,17 +33,15 @@ def test_the_public_surface_is_this() -> None:
     public = [name for name in dir(clearway.sdk.Client) if not name.startswith("_")]
     assert sorted(public) == [
         "advise", "ask_whatif", "at", "audit", "backup", "book", "bookings", "budgets", "bundle", "call", "call_logs",
-        "calls", "cancel",
-        "cancel_booking", "cancel_call", "cancel_flow", "cancel_search", "change_queue", "changes",
-        "check_journal", "connect", "cycle", "cycle_of", "devices", "drain", "end_shadow", "events", "flow", "flows",
-        "forecasts",
-        "heard_by", "history", "hold", "job", "jobs", "link", "load_ahead", "logs", "make_token", "nodes", "outlook",
-        "overview", "pause_schedule", "policy", "promote", "queues", "release", "reload", "remove_schedule",
-        "remove_secret", "remove_whatif", "report", "requeue", "resume", "resume_flow", "resume_schedule", "retry_flow",
-        "revoke_token", "rollback", "run_flow", "run_search", "schedule", "schedules", "search", "searches", "secrets",
-        "session", "set", "set_queue", "set_schedule", "set_secret", "shadow", "shutdown", "skip_step", "status",
-        "submit", "suspend", "timeline", "tokens", "usual", "wait", "waste", "watch", "whatif", "whatif_page",
-        "whatifs", "why", "why_call", "why_then",
+        "calls", "cancel", "cancel_booking", "cancel_call", "cancel_flow", "cancel_search", "change_queue", "changes",
+        "check_journal", "compare_policies", "connect", "cycle", "cycle_of", "devices", "drain", "end_shadow",
+        "events", "flow", "flows", "forecasts", "heard_by", "history", "hold", "job", "jobs", "link", "load_ahead",
+        "logs", "make_token", "nodes", "outlook", "overview", "pause_schedule", "policy", "promote", "queues",
+        "release", "reload", "remove_schedule", "remove_secret", "remove_whatif", "report", "requeue", "resume",
+        "resume_flow", "resume_schedule", "retry_flow", "revoke_token", "rollback", "run_flow", "run_search",
+        "schedule", "schedules", "search", "searches", "secrets", "session", "set", "set_queue", "set_schedule",
+        "set_secret", "shadow", "shutdown", "skip_step", "status", "submit", "suspend", "timeline", "tokens", "usual",
+        "wait", "waste", "watch", "whatif", "whatif_page", "whatifs", "why", "why_call", "why_then",
     ]  # fmt: skip
     handle = [name for name in vars(clearway.sdk.Job) if not name.startswith("_")]
     assert sorted(handle) == ["cancel", "logs", "row", "state", "submit", "wait", "why"]

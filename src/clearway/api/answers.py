@@ -18,6 +18,7 @@ ANSWERS: dict[str, Any] = {
     f"GET {API}/timeline": usage.Timeline,
     f"GET {API}/waste": usage.Waste,
     f"GET {API}/policy": policy.Policy,
+    f"GET {API}/policy/comparison": policy.Compared,
     **{f"POST {API}/policy/{verb}": policy.PolicyNow for verb in ("shadow", "shadow/end", "promote", "rollback")},
     f"GET {API}/report": usage.Report,
     f"GET {API}/load": usage.Load,

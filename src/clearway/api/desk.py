@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 
 from clearway.api.pace import Pace
+from clearway.api.past.shadowing import Shadowing
 from clearway.api.who import WHO, Role, Who
 from clearway.control import Board
 from clearway.model.asks import LookFlows, LookSchedules, LookSearches
@@ -58,7 +59,7 @@ class Desk:
     ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads, `notes`
     where tokens are kept; `window` opens a port for browsers where none is open, and returns its address.
     `rules` tell what is done without being asked. `calls` is the queue of small calls. `pace` is how fast large answers
-    leave.
+    leave. `shadowing` looks after a candidate policy.
     """
 
     controller: Controller
@@ -79,10 +80,12 @@ class Desk:
     pace: Pace = field(default_factory=Pace)
     in_force: InForce = field(init=False)
     calls: CallService = field(init=False)
+    shadowing: Shadowing = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with what the settings say."""
         object.__setattr__(self, "in_force", InForce(self.settings.tenants))
+        object.__setattr__(self, "shadowing", Shadowing(self))
 
     def serve(self, calls: CallService) -> None:
         """Have a queue of calls, which reads its words by this desk."""

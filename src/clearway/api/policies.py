@@ -53,6 +53,15 @@ def _row(desk: Desk) -> dict[str, Any]:
     return policy_row(desk.board.policy, desk.controller.world.state.policies)
 
 
+@router.get("/policy/comparison")
+def comparison(desk: TheDesk) -> Response:
+    """Tell what came of the candidate so far beside the policy in force, for the same jobs; `reason`: why nothing does.
+
+    Waits count from the submit, or from the moment at which the candidate was set where that was later.
+    """
+    return answer(desk.shadowing.row())
+
+
 @router.post("/policy/shadow")
 async def set_shadow(desk: TheDesk, request: Request) -> Response:
     """Have a policy decide beside the one in force, on the same events and without acting.

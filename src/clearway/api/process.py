@@ -210,12 +210,14 @@ async def _serve(
     if ended.failure is not None:
         end()
     desk.calls.start()
+    desk.shadowing.start()
     telling = asyncio.ensure_future(_keep_telling(settings.home, running))
     try:
         await server.serve(listeners)
     finally:
         telling.cancel()
         desk.calls.stop()
+        await desk.shadowing.stop()
         ended.stop = None
         (settings.home / "controller.json").unlink(missing_ok=True)
 

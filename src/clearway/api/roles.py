@@ -21,7 +21,7 @@ OPEN = ("GET /api/v1/health", "GET /enter", "POST /enter")
 _NEEDED: dict[Role, str] = {
     Role.viewer: """
         GET report, load, forecasts, cycles/{cycle}, jobs/{ref}/cycle, jobs/{ref}/then
-        GET openapi.json, status, overview, devices, timeline, waste, policy, events, session
+        GET openapi.json, status, overview, devices, timeline, waste, policy, policy/comparison, events, session
         GET jobs, jobs/{ref}, jobs/{ref}/events, jobs/{ref}/why, jobs/{ref}/outlook, jobs/{ref}/wait, jobs/{ref}/logs
         GET nodes, nodes/{node}, queues, queues/{queue}, bookings, budgets
         GET calls, calls/{call}, calls/{call}/why, calls/{call}/logs, calls/{call}/members, calls/{call}/failure

@@ -20,6 +20,16 @@ _CHANGES = (
     Column("WHY", wraps=True),
 )  # fmt: skip
 
+_COMPARED = (
+    Column("JOBS OF"), Column("NAME", cut=True), Column("JOBS", right=True), Column("WAIT", right=True),
+    Column("WOULD", right=True), Column("SLOWDOWN", right=True), Column("WOULD", right=True),
+    Column("SAME", right=True), Column("EARLIER", right=True), Column("LATER", right=True),
+)  # fmt: skip
+_NOTHING = {
+    "none": "no policy is tried: clearway policy shadow POLICY",
+    "beginning": "it has just begun; ask again in a moment",
+}
+
 
 @group("policy")
 def policy_command() -> None:
@@ -66,6 +76,49 @@ def _shadow(shell: Shell, *, policy: str | None, off: bool) -> None:
 
     path = Path(policy) if policy.endswith(FILE_ENDINGS) else None
     tell(shell, client.shadow(policy) if path is None else client.shadow(file_words(path), path.stem))
+
+
+@command("compare")
+def _compare(shell: Shell) -> None:
+    """Tell how long the same jobs wait under the policy in force and would wait under the one that is tried.
+
+    Overall, by tenant and by queue: mean waits, bounded slowdowns, and how many would start earlier or later.
+    """
+    row = shell.client().compare_policies()
+    if shell.as_json:
+        shell.document(row)
+        return
+    found = row["comparison"]
+    if row["state"] in _NOTHING or found is None:
+        shell.line(
+            _NOTHING.get(row["state"], "nothing has come of it yet") + (f": {row['reason']}" if row["reason"] else "")
+        )
+        return
+    shell.line(headline(row))
+    if row["state"] == "failed":
+        shell.line(f"it is not followed any more: {row['reason']}")
+    if found["late"]:
+        shell.line("records from the time before that are gone: it began later than it was set")
+    rows = [("all", "", found["whole"]), *(("tenant", one["name"] or "(none)", one) for one in found["tenants"])]
+    rows += [("queue", one["name"], one) for one in found["queues"]]
+    draw(_COMPARED, [_compared(*one) for one in rows if one[2]["jobs"]])
+
+
+def headline(row: Mapping[str, Any]) -> str:
+    """Say in a sentence what the candidate would have gained."""
+    found, whole = row["comparison"], row["comparison"]["whole"]
+    told = f"since {shown.clock(found['since'])} {row['candidate']} beside {row['in_force']}: {whole['jobs']} jobs"
+    if not whole["jobs"]:
+        return told
+    less = whole["wait_s"] - whole["would_s"]
+    how = "less" if less >= 0 else "longer"
+    return f"{told}, which would have waited {shown.span(abs(less))} {how} in the mean, as far as it is known by now"
+
+
+def _compared(kind: str, name: str, one: Mapping[str, Any]) -> list[str]:
+    times = [shown.span(one[word]) for word in ("wait_s", "would_s")]
+    slow = ["" if one[word] is None else f"{one[word]:.2f}" for word in ("slowdown", "would_slowdown")]
+    return [kind, name, str(one["jobs"]), *times, *slow, *(str(one[word]) for word in ("same", "earlier", "later"))]
 
 
 @command("promote")
@@ -145,5 +198,5 @@ def worse_told(worse: Mapping[str, Any] | None) -> str:
     return f"{whose}: {worse['jobs']} jobs waited {shown.span(worse['wait_s'])}, not {shown.span(worse['would_s'])}"
 
 
-for _made in (_show, _shadow, _promote, _rollback):
+for _made in (_show, _shadow, _compare, _promote, _rollback):
     policy_command.add_command(_made)

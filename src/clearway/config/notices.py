@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OF_JOBS = ("started", "succeeded", "failed", "cancelled", "preempted", "evicted", "lost", "timed_out")
-KINDS = (*OF_JOBS, "deadline", "idle", "budget", "waste", "trouble")
+KINDS = (*OF_JOBS, "deadline", "idle", "budget", "policy", "waste", "trouble")
 """What can be told: the moves of jobs, deadlines at risk or missed, jobs whose devices do nothing, budgets that are
-used, GPUs that idle while jobs wait, trouble.
+used, policies that are promoted and taken back, GPUs that idle while jobs wait, trouble.
 """
 USUAL = ("failed", "deadline", "trouble")
 SMTP, SMTPS = 587, 465

@@ -188,7 +188,7 @@ def _submit(world: World, specs: tuple[JobSpec, ...]) -> tuple[JobId, ...]:
         world.emit(ev.Submitted(world.now_us, job, spec, bound[job]))
     for job in new:
         if job in world.jobs:
-            _begin_waiting(world, world.jobs[job], bound[job])
+            begin_waiting(world, world.jobs[job], bound[job])
     return ids
 
 
@@ -210,7 +210,8 @@ def _number(world: World, specs: tuple[JobSpec, ...]) -> tuple[tuple[JobId, ...]
     return tuple(ids), new
 
 
-def _begin_waiting(world: World, entry: JobEntry, after: tuple[JobId, ...]) -> None:
+def begin_waiting(world: World, entry: JobEntry, after: tuple[JobId, ...]) -> None:
+    """Say for which jobs one waits that has just entered; it has failed where one of them did not succeed."""
     for other, name in zip(after, dict.fromkeys(entry.spec.after), strict=True):
         state = world.state.over.get(other)
         if state is not None and state != State.SUCCEEDED:

@@ -174,6 +174,11 @@ def lease_due(world: World, timer: Timer) -> None:
     if due > world.now_us:
         world.state.timers.add(Timer(due, Due.LEASE, node))
         return
+    lose(world, node)
+
+
+def lose(world: World, node: NodeId) -> None:
+    """Declare a node lost."""
     _lose(world, node, ev.NodeLost(world.now_us, node))
 
 

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from clearway.model import events as ev
+from clearway.model import policy_events as pe
 from clearway.model.forecast import HALF
 from clearway.model.job import WHOLE
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
 from clearway.observe.devices import split
 from clearway.observe.moments import iso, said
+from clearway.observe.policy_words import policy_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +163,9 @@ class Noticing:
             case ev.NodeLost():
                 name = self._driver.board.node_names.get(record.node, f"node {record.node}")
                 self._say(f"{number}", "trouble", record.at_us, f"node {name} is lost", "its lease ran out")
+            case pe.Promoted() | pe.RolledBack() | pe.GuardEnded():
+                by_guard = isinstance(record, pe.RolledBack) and record.worse is not None
+                self._say(f"{number}", "trouble" if by_guard else "policy", record.at_us, *policy_told(record))
             case _:
                 pass
 

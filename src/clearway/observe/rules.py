@@ -1,11 +1,13 @@
-"""What a rule did without being asked, for the list of changes: who was stopped by it, and why."""
+"""What a rule did without being asked, for the list of changes: whom it stopped and why, which policy it took back."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from clearway.model import events as ev
+from clearway.model.policy_events import RolledBack
 from clearway.model.reasons import Code
+from clearway.model.values import SECOND_US
 from clearway.observe.moments import iso, said
 
 if TYPE_CHECKING:
@@ -37,6 +39,18 @@ class Rules:
                         "at": iso(record.at_us), "who": BY_RULE[record.cause.code], "role": "rule", "via": "controller",
                         "address": None, "method": "STOP", "path": f"/api/v1/jobs/id:{record.job}", "status": 200,
                         "about": about,
+                    }
+                )  # fmt: skip
+            elif isinstance(record, RolledBack) and record.worse is not None:
+                worse = record.worse
+                about = {
+                    "policy": record.name, "tenant": worse.tenant, "jobs": worse.jobs,
+                    "wait_s": worse.wait_us / SECOND_US, "would_s": worse.would_us / SECOND_US,
+                }  # fmt: skip
+                self.tell(
+                    {
+                        "at": iso(record.at_us), "who": "the guard", "role": "rule", "via": "controller",
+                        "address": None, "method": "ROLLBACK", "path": "/api/v1/policy", "status": 200, "about": about,
                     }
                 )  # fmt: skip
 

@@ -22,6 +22,11 @@ class Policies:
         row: Row = self._transport.call("GET", "policy")
         return row
 
+    def compare_policies(self) -> Row:
+        """Return what came of the candidate so far beside the policy in force, for the same jobs."""
+        row: Row = self._transport.call("GET", "policy/comparison")
+        return row
+
     def shadow(self, policy: str | Mapping[str, object], name: str | None = None) -> Row:
         """Have a policy, by name or as a map of words, decide beside the one in force without acting."""
         return self._changed("shadow", {"policy": policy, **({} if name is None else {"name": name})})

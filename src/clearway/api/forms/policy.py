@@ -106,3 +106,52 @@ class Policy(PolicyNow):
 
     decisions: Annotated[Pace | None, says("how long it decides; null: nothing was decided yet")]
     known: Annotated[list[str], says("names of all bundles and orders")]
+
+
+class ComparedGroup(Form):
+    """The same jobs under both policies: under the one in force, and (`would_`) under the candidate."""
+
+    name: Annotated[str, says("of the tenant or queue; empty: jobs without a tenant, or all")]
+    jobs: Annotated[int, says("jobs that have started under one of them at least")]
+    wait_s: Annotated[float | None, says("mean wait in seconds; of who has not started: so far")]
+    would_s: Annotated[float | None, says("the same under the candidate")]
+    slowdown: Annotated[
+        float | None, says("mean bounded slowdown of jobs that are over; runs under 10 s count as 10 s")
+    ]
+    would_slowdown: Annotated[float | None, says("the same under the candidate")]
+    same: Annotated[int, says("jobs that start within a second of each other")]
+    earlier: Annotated[int, says("jobs that the candidate starts earlier")]
+    later: Annotated[int, says("jobs that the candidate starts later")]
+
+
+class ComparedStep(Form):
+    """Jobs submitted in one step of time."""
+
+    at: Annotated[Moment, says("its beginning")]
+    jobs: Annotated[int, says("how many")]
+    wait_s: Annotated[float | None, says("mean wait in seconds")]
+    would_s: Annotated[float | None, says("the same under the candidate")]
+
+
+class Comparison(Form):
+    """What came of both policies."""
+
+    at: Annotated[Moment, says("up to then")]
+    since: Annotated[Moment, says("from then on")]
+    late: Annotated[bool, says("the first records are gone: it begins later than the candidate was set")]
+    behind: Annotated[bool, says("it has not come to the newest records yet")]
+    whole: Annotated[ComparedGroup, says("all jobs")]
+    tenants: Annotated[list[ComparedGroup], says("by tenant, those of most jobs first")]
+    queues: Annotated[list[ComparedGroup], says("by queue, those of most jobs first")]
+    over_time: Annotated[list[ComparedStep], says("by the time of their submits")]
+    step_s: Annotated[float, says("seconds in a step of these")]
+
+
+class Compared(Form):
+    """A candidate beside the policy in force."""
+
+    state: Annotated[str, says("none, beginning, catching up, watching or failed")]
+    reason: Annotated[str | None, says("why it failed")]
+    in_force: Annotated[str | None, says("what the policy in force is called")]
+    candidate: Annotated[str | None, says("what the other one is called")]
+    comparison: Annotated[Comparison | None, says("null: nothing yet")]

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from clearway.api.events import TRANSPORT
 from clearway.api.pace import PIECE_BYTES
 from clearway.api.past.child import FOLDER, Question
+from clearway.api.past.shadowing import ONE_THREAD
 from clearway.model.errors import ControllerError, FullError
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from clearway.api.pace import Pace
 
 MODULE = "clearway.api.past.child"
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-"""Fits of forecasts are small: threads for their arithmetic would wait for each other, and hold up the loop."""
 AT_ONCE = 2
 MOST_WAITING = 20
 ASK_AGAIN_S = 5

@@ -4,6 +4,7 @@ import { get } from "../net.js";
 import { watch } from "../live.js";
 import { bones, empty, faultText, figures, heading, meter, pairs, panel, table, when } from "../parts.js";
 import { number, span } from "../format.js";
+import { shadowPanel } from "./shadow.js";
 import { whatifsPanel } from "./whatifs.js";
 
 const MEANINGS = {
@@ -18,12 +19,12 @@ const TIMES = new Set(["half_life", "min_runtime", "calm", "time_slice", "reserv
 export function open(root) {
   const body = h("div", {}, bones(74, 260));
   put(root, heading("Policy"), body);
-  const kept = watch((signal) => Promise.all(["policy", "status", "session", "whatifs"].map((name) => get(name, {}, signal))), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
+  const kept = watch((signal) => Promise.all(["policy", "status", "session", "whatifs", "policy/comparison"].map((name) => get(name, {}, signal))), show, { every: 5000, wants: (events) => events.some((event) => event.kind === "policy_changed"), failed: (error) => put(body, empty("The policy could not be read.", faultText(error), "warn")) });
   return () => kept.stop();
 
-  function show([policy, status, who, whatifs]) {
+  function show([policy, status, who, whatifs, compared]) {
     const times = policy.decisions ?? null;
-    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), h("div", { class: "grid" }, pace(times), itself(status, who))), h("div", { class: "grid after" }, whatifsPanel(whatifs, policy, who, () => kept.again())));
+    put(body, numbers(policy, times), h("div", { class: "grid two" }, inForce(policy), h("div", { class: "grid" }, pace(times), itself(status, who))), h("div", { class: "grid after" }, shadowPanel(policy, compared, who, () => kept.again()), whatifsPanel(whatifs, policy, who, () => kept.again())));
   }
 }
 

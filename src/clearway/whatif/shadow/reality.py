@@ -1,0 +1,91 @@
+"""How long jobs really run, as far as it is known by now: those that ended by themselves, and those that still run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from clearway.core.profile import NEVER
+from clearway.model.forecast import HALF
+from clearway.model.states import End, State
+from clearway.model.values import SECOND_US
+
+if TYPE_CHECKING:
+    from clearway.loop.entry import JobEntry
+    from clearway.loop.world import World
+    from clearway.model.events import AttemptEnded
+    from clearway.model.ids import JobId
+
+BY_ITSELF = (End.SUCCEEDED, End.FAILED)
+"""Ends that a job came to by itself."""
+_GO_ON = 20
+"""A job that outruns its forecast is looked at again after a twentieth of its run time."""
+
+
+class Own(NamedTuple):
+    """An end that a job came to by itself: after how much of work, and with which exit code."""
+
+    ran_us: int
+    exit_code: int
+    oom: bool
+
+
+class Reality:
+    """What the world in charge has told of run times so far."""
+
+    def __init__(self, live: World) -> None:
+        """Know of nothing yet; `live` is followed by whoever has it."""
+        self.live = live
+        self._own: dict[JobId, list[Own]] = {}
+
+    def ended(self, record: AttemptEnded) -> None:
+        """Take note of an end, before it is applied to the world in charge."""
+        entry = self.live.jobs.get(record.job)
+        if entry is None:
+            return
+        if record.end in BY_ITSELF:
+            code = record.cause.get("exit_code", 0 if record.end == End.SUCCEEDED else 1)
+            ran_us = entry.kept_us + entry.run_us(record.at_us)
+            own = Own(ran_us, code if isinstance(code, int) else 1, bool(record.cause.get("oom", 0)))
+        elif record.end == End.TIMED_OUT:
+            own = Own(NEVER, 0, oom=False)  # a limit ended it, and ends it again
+        else:
+            return
+        self._own.setdefault(record.job, []).append(own)
+
+    def forget(self, job: JobId) -> None:
+        """Forget a job that is over everywhere."""
+        self._own.pop(job, None)
+
+    def own(self, entry: JobEntry) -> Own | None:
+        """Return how the present attempt of a job ends by itself, None where that is not known yet."""
+        known = self._own.get(entry.id, ())
+        return known[entry.retries] if entry.retries < len(known) else None
+
+    def left_us(self, world: World, entry: JobEntry, now_us: int) -> int:
+        """Return how long an attempt in another world goes on from now; NEVER where nobody knows."""
+        done_us, own = entry.kept_us + entry.run_us(now_us), self.own(entry)
+        if own is not None:
+            return NEVER if own.ran_us >= NEVER else max(own.ran_us - done_us, 0)
+        ran_us, said = self._ran_us(entry, now_us), world.state.view.forecasts.said.get(entry.id)
+        if said is not None:
+            whole_us = said.given(ran_us, HALF) if ran_us else said.at(HALF)
+        else:
+            whole_us = entry.spec.estimate_us or NEVER
+        if whole_us >= NEVER:
+            return NEVER
+        if ran_us >= done_us > 0:  # it is known to run longer than it has here
+            return max(whole_us - done_us, done_us // _GO_ON, SECOND_US)
+        return max(whole_us - done_us, 1)
+
+    def goes_on(self, entry: JobEntry, now_us: int) -> bool:
+        """Return whether a job is known to run longer than it has in another world by now."""
+        own = self.own(entry)
+        done_us = entry.kept_us + entry.run_us(now_us)
+        return own.ran_us > done_us if own is not None else self._ran_us(entry, now_us) >= done_us > 0
+
+    def _ran_us(self, entry: JobEntry, now_us: int) -> int:
+        """Return how long the same attempt has really run, if it runs."""
+        real = self.live.jobs.get(entry.id)
+        if real is None or real.retries != entry.retries or real.state not in {State.STARTING, State.RUNNING}:
+            return 0
+        return real.kept_us + max(real.run_us(now_us), 0)
