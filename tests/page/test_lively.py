@@ -307,3 +307,27 @@ def test_a_what_if_is_asked_shown_whole_and_removed(visitor: Visitor, place: Pla
     visitor.agree("Remove")
     visitor.see("No other policy has been tried here.")
     assert place.client.whatifs() == []
+
+
+def test_a_policy_is_tried_promoted_and_rolled_back(visitor: Visitor, place: Place) -> None:
+    before = place.client.policy()["called"]
+    visitor.go("policy")
+    visitor.press("Try a policy")
+    asked = visitor.page.get_by_role("dialog")
+    asked.get_by_label("Policy").fill("nonsense")
+    asked.get_by_role("button", name="Try it").click()
+    asked.get_by_role("alert").get_by_text("nonsense").wait_for()
+    visitor.faults.clear()  # the browser notes every refused request
+    asked.get_by_label("Policy").fill("sjf")
+    visitor.agree("Try it")
+    visitor.see(f"sjf beside {before}")
+    assert not visitor.wider_than_it_is()
+    visitor.press("Promote")
+    visitor.agree("Promote")
+    visitor.see(f"{before} is put in force again where a tenant waits 20 %")
+    assert place.client.policy()["called"] == "sjf"
+    visitor.press("Roll back")
+    visitor.agree("Roll back")
+    visitor.see("No other policy decides beside it.")
+    assert place.client.policy()["called"] == before
+    assert visitor.page.get_by_role("table", name="Changes of policies").get_by_text("put in force again").count() >= 1

@@ -29,7 +29,7 @@ export function open(root) {
 }
 
 function numbers(policy, times) {
-  const rows = [["In force", policy.name ?? "own words"]];
+  const rows = [["In force", policy.called ?? "own words"]];
   if (times) {
     rows.push(["Decision time, median", times.median_ms == null ? "–" : `${number(times.median_ms)} ms`, `99 %: ${number(times.p99_ms)} ms`]);
     rows.push(["Turns looked at", number(times.turns), "of the last two hours"]);

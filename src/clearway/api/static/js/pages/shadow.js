@@ -5,6 +5,7 @@ import { code, confirm, empty, pairs, panel, table, told, when } from "../parts.
 import { number, span } from "../format.js";
 
 const MAY_TRY = new Set(["operator", "admin"]);
+const SHOWN = 5;
 const EDGE = { left: 72, right: 16, top: 14, bottom: 30 };
 const WHY = { settings: "by the settings", promoted: "promoted", "rolled back": "by a rollback" };
 const SIGHT = { beginning: "it has just begun", "catching up": "it comes to the newest records soon", watching: "up to now" };
@@ -14,7 +15,7 @@ export function shadowPanel(policy, compared, who, again) {
   const { candidate, guard } = policy;
   const buttons = acts(policy, who, again);
   const note = candidate === null ? null : `${candidate.name} beside ${compared.in_force}, ${SIGHT[compared.state] ?? compared.state}`;
-  const changes = h("details", { class: "body" }, h("summary", {}, "Last changes"), history(policy.changes));
+  const changes = history(policy.changes.slice(0, SHOWN));
   if (candidate === null) return panel("Tried beside it", { more: buttons }, standing(policy), empty("No other policy decides beside it.", ["One that is tried decides on the same events and does nothing: ", code("clearway policy shadow sjf")], "policy"), changes);
   const failed = compared.state === "failed" && h("p", { class: "body quiet", role: "status" }, `It is not followed: ${compared.reason}.${guard === null ? "" : " The guard sees nothing until it is."}`);
   return panel("Tried beside it", { more: buttons, note }, standing(policy), failed, compared.comparison === null ? empty("Nothing has come of it yet.", "The first jobs that start show here.", "find") : result(compared), changes);
@@ -85,7 +86,7 @@ function plot(comparison, before, candidate) {
 }
 
 function history(changes) {
-  if (changes.length === 0) return h("p", { class: "quiet small" }, "None.");
+  if (changes.length === 0) return null;
   const why = ({ worse }) => (worse ? `${worse.tenant ? `tenant ${worse.tenant}` : "jobs without a tenant"}: ${number(worse.jobs)} jobs waited ${span(worse.wait_s)}, not ${span(worse.would_s)}` : "");
   const columns = [
     { name: "When", head: true, when: true, cell: (one) => when(one.at) },
@@ -94,7 +95,7 @@ function history(changes) {
     { name: "By", cell: (one) => h("span", { class: "name" }, one.by ?? (one.worse ? "the guard" : "–")) },
     { name: "Why", wide: true, cell: why },
   ];
-  return table(columns, changes, { caption: "Changes of policies, newest first" });
+  return [h("h3", { class: "body" }, "Last changes"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Last changes of policies" }, table(columns, changes, { caption: "Changes of policies, newest first" }))];
 }
 
 function acts(policy, who, again) {
