@@ -1,4 +1,4 @@
-"""What is left of running jobs, by their forecast alone and with what they tell of their progress.
+"""What is left of running jobs, by their forecast alone and with what they tell; and who runs far longer than foreseen.
 
 No public past holds what jobs told. Here each is played as one that tells how far it is, by a pace that is not even: it
 does the part p of its work in the part p ** g of its time, with g from 1/1.22 to 1.22. And one of five stops early,
@@ -16,7 +16,9 @@ from benchmarks.forecast_pasts import read
 from benchmarks.forecast_progress import progress
 from clearway.flow.chance import mixed
 from clearway.forecast import RunTimes, Told, remaining
+from clearway.forecast.run_times import NOTHING
 from clearway.forecast.scores import Scores, scores
+from clearway.observe.odd import far_us
 from clearway.ports.forecaster import Run
 
 if TYPE_CHECKING:
@@ -38,6 +40,11 @@ KEYS = {
         "what is left of jobs of more than 10 minutes, asked when a part of their time is over: pinball loss and "
         "median error of the logarithm, part inside the interval of 80 %; by the forecast alone | with progress"
     ),
+    "overrun": (
+        "jobs of 1,000 that are told to run far beyond their forecast, and how much longer they ran from then on, as a "
+        "part of what they had run (median)"
+    ),
+    "overrun_worst": "jobs of 1,000 that are told so, in the past with the most",
     "progress_pinball": "pinball loss of what is left, with progress, the mean of all rows",
     "progress_pinball_without": "the same by the forecast alone",
     "progress_coverage_80": "% of all inside their 80 % interval, with progress",
@@ -54,9 +61,10 @@ class Ran(NamedTuple):
 
 def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
     """Play pasts."""
-    rows, without, known = [], list[Scores](), list[Scores]()
+    rows, far, without, known = [], [], list[Scores](), list[Scores]()
     for name in names:
         ran = [one for jobs in read(data, name) for one in foreseen(name, jobs)]
+        far.append(_far(name, ran))
         for part in PARTS:
             alone, told = _asked([one for one in ran if one.past.ran_us > LEAST_US], part)
             rows.append(_row(name, part, alone, told))
@@ -64,6 +72,8 @@ def run(data: Path, names: Sequence[str]) -> dict[str, Any]:
             known.append(told)
     return {
         "progress": rows,
+        "overrun": far,
+        "overrun_worst": max(float(row["of 1,000"]) for row in far),
         "progress_pinball": fmean(one.pinball for one in known),
         "progress_pinball_without": fmean(one.pinball for one in without),
         "progress_coverage_80": fmean(one.coverage["80"] for one in known),
@@ -83,6 +93,16 @@ def foreseen(name: str, jobs: Sequence[Past]) -> Iterator[Ran]:
             if number >= WARMING:
                 yield Ran(number, past, said)
             advance(number + 1)
+
+
+def _far(name: str, ran: Sequence[Ran]) -> dict[str, str]:
+    known = [(one.past.ran_us, far_us(one.said)) for one in ran if one.said.basis != NOTHING]
+    longer = sorted(ran_us / most_us - 1 for ran_us, most_us in known if ran_us > most_us)
+    many = 1000 * len(longer) / max(len(ran), 1)
+    return {
+        "past": name, "jobs": f"{len(ran):,}", "of 1,000": f"{many:.1f}",
+        "longer": f"{100 * longer[len(longer) // 2]:.0f} %" if longer else "-",
+    }  # fmt: skip
 
 
 def _asked(ran: Sequence[Ran], part: int) -> tuple[Scores, Scores]:

@@ -13,6 +13,7 @@ from clearway.loop.forecasting import Forecasting
 from clearway.loop.world import World
 from clearway.model.asks import Drain, Submit
 from clearway.model.errors import StoreError
+from clearway.model.ids import JobId
 from clearway.model.values import SECOND_US
 from clearway.observe.noticing import Notice, Noticing
 from clearway.store.memory import MemoryJournal
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 
 
 class Rig:
-    """A controller with a node of two GPUs; jobs run for 100 s. Another one takes over from an `earlier` one."""
+    """A controller with a node of two GPUs; jobs run for `lasts_s`. Another one takes over from an `earlier` one."""
 
-    def __init__(self, earlier: Rig | None = None, exit_code: int = 0) -> None:
+    number = JobId(1)
+
+    def __init__(self, earlier: Rig | None = None, exit_code: int = 0, lasts_s: int = 100) -> None:
         self.clock: ManualClock = ManualClock(SECOND_US) if earlier is None else earlier.clock
-        new = Room([node(gpus=2)], self.clock, lambda _: Life(100 * SECOND_US, exit_code))
+        new = Room([node(gpus=2)], self.clock, lambda _: Life(lasts_s * SECOND_US, exit_code))
         self.room: Room = new if earlier is None else earlier.room
         self.journal: MemoryJournal = MemoryJournal() if earlier is None else earlier.journal
         self.engine, self.told = FakeEngine(self.room), list[Notice]()

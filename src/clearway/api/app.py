@@ -91,7 +91,7 @@ def build_app(desk: Desk, token: str = "") -> ASGIApp:
     app.state.relay = Relay(desk.settings.home)
     app.state.whatifs = Whatifs(Relay(desk.settings.home, 1), desk.settings.home, desk.settings.store)
     app.state.editing = asyncio.Lock()  # between the look at a tag and the edit nobody else edits
-    app.state.kept = {"overview": Kept(), "devices": Kept()}
+    app.state.kept = {"overview": Kept(), "odd": Kept(), "devices": Kept()}
     app.state.body_limit = desk.settings.body_limit
     app.state.doors = doors = Doors(desk.settings, desk.owner, desk.notes, desk.controller.now_us, token)
     desk.rules.tell = doors.trail.write

@@ -1,4 +1,4 @@
-"""How far a running job is, and how much longer it takes."""
+"""How far a running job is, how much longer it takes, and whether it is odd."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from clearway.api.moments import iso
 from clearway.loop.progress import left_of
 from clearway.model.states import State
 from clearway.model.values import SECOND_US
+from clearway.observe.odd import odd_jobs, odd_of
 
 if TYPE_CHECKING:
     from clearway.api.desk import Desk
     from clearway.control import JobRow
+
+MOST_TOLD = 4
+EVERY_US = 5 * SECOND_US
+"""So often all running jobs are looked at, however many ask."""
 
 
 def left_row(desk: Desk, row: JobRow) -> dict[str, Any] | None:
@@ -34,3 +39,20 @@ def left_row(desk: Desk, row: JobRow) -> dict[str, Any] | None:
         "total": None if heard is None else heard.total or None,
         "told": None if heard is None else iso(heard.moved_us),
     }
+
+
+def odd_row(desk: Desk, row: JobRow) -> dict[str, Any] | None:
+    """Return what is odd about a running job: it runs far too long, or goes on no more; None: nothing is."""
+    found = odd_of(desk.controller.world, row, desk.controller.now_us())
+    return None if found is None else {"kind": found.kind, "since": iso(found.since_us), "text": found.text}
+
+
+def odd_rows(desk: Desk) -> dict[str, Any]:
+    """Return how many jobs are odd, and the first few of them, those that have been so longest."""
+    rows = [row for row in list(desk.board.jobs.values()) if row.state is State.RUNNING]
+    found = sorted(odd_jobs(desk.controller.world, rows, desk.controller.now_us()), key=lambda one: one[1].since_us)
+    told = [
+        {"id": row.id, "name": row.name, "kind": odd.kind, "since": iso(odd.since_us), "text": odd.text}
+        for row, odd in found[:MOST_TOLD]
+    ]
+    return {"jobs": len(found), "longest": told}

@@ -10,6 +10,7 @@ from fastapi import Query, Request, Response
 
 from clearway.api import tags
 from clearway.api.desk import TheDesk, answer
+from clearway.api.left import EVERY_US, odd_rows
 from clearway.api.measured import device_use, measured_row
 from clearway.api.moments import FACE, iso, iso_or_none
 from clearway.api.roles import guarded
@@ -39,6 +40,7 @@ def overview(desk: TheDesk, request: Request) -> Response:
     """Count jobs by state and queue, devices, and why jobs wait; say who leads and how it fares."""
     kept: Kept[dict[str, Any]] = request.app.state.kept["overview"]
     counted = kept.get(desk.journal.last(), lambda: _counted(desk))
+    odd: Kept[dict[str, Any]] = request.app.state.kept["odd"]
     how = desk.controller.health()
     return answer(
         {
@@ -47,6 +49,7 @@ def overview(desk: TheDesk, request: Request) -> Response:
             "leader": {key: desk.about[key] for key in ("pid", "version", "home", "since", "term")},
             "journal": {"records": desk.journal.last()},
             **counted,
+            "odd": odd.get(desk.controller.now_us() // EVERY_US, lambda: odd_rows(desk)),
         }
     )
 

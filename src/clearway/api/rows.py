@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from clearway.api.left import left_row
+from clearway.api.left import left_row, odd_row
 from clearway.api.moments import FACE, iso, iso_or_none
 from clearway.model.fleet import PLENTY
 from clearway.model.states import State, shown
@@ -52,6 +52,7 @@ def job_row(desk: Desk, row: JobRow) -> dict[str, Any]:
         "held_by": row.held_by,
         "promised": iso_or_none(row.promised_us),
         "left": left_row(desk, row),
+        "odd": odd_row(desk, row),
         "array": None if row.progress is None else array_row(row.progress),
         "array_of": row.array,
         "index": row.index,

@@ -137,7 +137,8 @@ def where_or_why(row: dict[str, Any]) -> str:
         return f"{progress(row['array'])}{reason}"
     if row["state"] in ("pending", "failed", "refused", "cancelled") and row["reason"]:
         return str(row["reason"]["text"])
-    return placed(row)
+    odd = row.get("odd")
+    return f"{odd['text']}; on {placed(row)}" if odd else placed(row)
 
 
 def progress(array: dict[str, Any]) -> str:

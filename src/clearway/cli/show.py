@@ -55,6 +55,7 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("why", row["reason"]["text"] if row["reason"] else ""),
         ("expected", shown.expected(row.get("expected")).removeprefix("expected ")),
         ("left", shown.left(row)),
+        ("odd", row["odd"]["text"] if row.get("odd") else ""),
         ("exit code", _exit_code(row["exit_code"])),
         ("array", _array(row["array"]) if row["array"] else ""),
         ("tries", _tries(row["tries"])),

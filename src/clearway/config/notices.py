@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 OF_JOBS = ("started", "succeeded", "failed", "cancelled", "preempted", "evicted", "lost", "timed_out")
-KINDS = (*OF_JOBS, "deadline", "idle", "budget", "policy", "waste", "trouble")
-"""What can be told: the moves of jobs, deadlines at risk or missed, jobs whose devices do nothing, budgets that are
-used, policies that are promoted and taken back, GPUs that idle while jobs wait, trouble.
+KINDS = (*OF_JOBS, "deadline", "idle", "overrun", "stalled", "budget", "policy", "waste", "drift", "trouble")
+"""What can be told: the moves of jobs, deadlines at risk or missed, jobs whose devices idle, that run far too long
+or go on no more, budgets that are used, policies that are promoted and taken back, GPUs that idle while jobs wait, run
+times that have changed, trouble.
 """
 USUAL = ("failed", "deadline", "trouble")
 SMTP, SMTPS = 587, 465

@@ -97,6 +97,11 @@ class RunTimes:
         """Whether run times are no longer what they were: those of late were held for half as likely."""
         return self.drift >= DRIFTED
 
+    @property
+    def settled(self) -> bool:
+        """Whether runs are foreseen about as usual: one that has drifted is told of again only after that."""
+        return self.drift < DRIFTED // 2
+
     # --- forecast ------------------------------------------------------------------------------
 
     def forecast(self, known: Known) -> Forecast:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from clearway.forecast import RunTimes
 from clearway.model import events as ev
 from clearway.model import policy_events as pe
 from clearway.model.forecast import HALF
@@ -18,6 +19,7 @@ from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
 from clearway.observe.devices import split
 from clearway.observe.moments import iso, said
+from clearway.observe.odd import ODD, odd_jobs
 from clearway.observe.policy_words import policy_told
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ class Noticing:
         self._waste_told = False
         self._trouble = ""
         self._differences = 0
+        self._odd: dict[tuple[JobId, int], frozenset[str]] = {}
+        self._drifted = False
         self.controller: Controller | None = None
         self.ready: Callable[[], None] = _nothing
 
@@ -119,6 +123,8 @@ class Noticing:
             due = list(self._due.items())
         for job, one in due:
             self._look_at(job, one)
+        self._look_for_odd_jobs()
+        self._look_for_drift()
         self._look_for_waste()
         self._look_for_trouble()
 
@@ -201,6 +207,32 @@ class Noticing:
         if kind == "at risk":
             words += f", and is expected to be at {iso(ends_us, 'seconds')}"
         self._say(f"deadline-{job}-{kind.replace(' ', '-')}", "deadline", now_us, title, words, row)
+
+    def _look_for_odd_jobs(self) -> None:
+        """Tell of each attempt once that it runs far too long, and once that it goes on no more."""
+        world, now_us = self._driver.world, self._driver.now_us()
+        rows = {(row.id, row.attempt): row for row in list(self._driver.board.jobs.values()) if row.grants}
+        self._odd = {key: kinds for key, kinds in self._odd.items() if key in rows}
+        for row, odd in odd_jobs(world, rows.values(), now_us):
+            key = (row.id, row.attempt)
+            told = self._odd.get(key, frozenset())
+            if odd.kind not in told:
+                self._odd[key] = told | {odd.kind}
+                title = f"job {row.name} ({row.id}): {ODD[odd.kind]}"
+                self._say(f"{odd.kind}-{row.id}-{row.attempt}", odd.kind, now_us, title, odd.text, row)
+
+    def _look_for_drift(self) -> None:
+        """Tell once that run times are no longer what they were; again only after they have been foreseen as before."""
+        forecasting = self._driver.world.forecasting
+        forecaster = None if forecasting is None else forecasting.forecaster
+        if not isinstance(forecaster, RunTimes):
+            return
+        if forecaster.drifted and not self._drifted:
+            now_us, self._drifted = self._driver.now_us(), True
+            words = "the last fifty or so were held for less than half as likely as usual; newer runs take over"
+            self._say(f"drift-{forecaster.runs}", "drift", now_us, "run times have drifted from their forecasts", words)
+        elif forecaster.settled:
+            self._drifted = False
 
     def _look_for_waste(self) -> None:
         board, now_us = self._driver.board, self._driver.now_us()

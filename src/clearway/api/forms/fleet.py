@@ -331,6 +331,23 @@ class Failed(Form):
     latest: Annotated[list[FailedJob], says("the latest few, latest first")]
 
 
+class OddJob(Form):
+    """A running job that is odd."""
+
+    id: Annotated[int, says("its number")]
+    name: Annotated[str, says("its name")]
+    kind: Annotated[str, says("`overrun`: it runs far longer than foreseen; `stalled`: it makes no progress any more")]
+    since: Annotated[Moment, says("since when")]
+    text: Annotated[str, says("the same with its times, as a sentence")]
+
+
+class OddJobs(Form):
+    """Running jobs that are odd."""
+
+    jobs: Annotated[int, says("how many")]
+    longest: Annotated[list[OddJob], says("the first few, those that have been so longest")]
+
+
 class Overview(Form):
     """What is so, at a glance."""
 
@@ -344,6 +361,7 @@ class Overview(Form):
     gpus: Annotated[Gpus, says("devices")]
     waiting: Annotated[list[Waiting], says("why jobs wait, the reason of most first")]
     failed: Annotated[Failed, says("jobs that failed in the last hour")]
+    odd: Annotated[OddJobs, says("running jobs that are odd, looked for every 5 seconds")]
 
 
 class Stopping(Form):

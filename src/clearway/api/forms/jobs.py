@@ -33,6 +33,14 @@ class Left(Form):
     told: Annotated[Moment | None, says("when it told a new step last")]
 
 
+class Odd(Form):
+    """What is odd about a running job."""
+
+    kind: Annotated[str, says("`overrun`: it runs far longer than foreseen; `stalled`: it makes no progress any more")]
+    since: Annotated[Moment, says("since when")]
+    text: Annotated[str, says("the same with its times, as a sentence")]
+
+
 class Job(Form):
     """A job as lists show it."""
 
@@ -58,6 +66,7 @@ class Job(Form):
     held_by: Annotated[str | None, says("who holds it back until it is released")]
     promised: Annotated[Moment | None, says("when it starts at the latest, by its reservation")]
     left: Annotated[Left | None, says("how far it is, what is left of it; null: nothing is known, or it does not run")]
+    odd: Annotated[Odd | None, says("what is odd about it while it runs; null: nothing")]
     array: Annotated[Array | None, says("of an array: how its jobs stand")]
     array_of: Annotated[int | None, says("of a job of an array: the array's number")]
     index: Annotated[int | None, says("of a job of an array: its index")]

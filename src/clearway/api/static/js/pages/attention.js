@@ -7,8 +7,8 @@ import { brief, local, many, moment } from "../format.js";
 const NAMED = 4;
 
 /** A list of what is wrong, or nothing. */
-export function attention({ failed }, nodes) {
-  const said = [lost(nodes), silent(nodes), ill(nodes), failures(failed)].filter(Boolean);
+export function attention({ failed, odd }, nodes) {
+  const said = [lost(nodes), silent(nodes), ill(nodes), oddities(odd), failures(failed)].filter(Boolean);
   if (said.length === 0) return null;
   return h("section", { class: "panel attention", "aria-label": "Needs a look" }, h("ul", {}, said.map(([title, text]) => h("li", {}, icon("warn"), h("div", {}, h("strong", {}, title), h("p", { class: "quiet small" }, text))))));
 }
@@ -40,4 +40,10 @@ function failures(failed) {
   if (!failed || failed.jobs === 0) return null;
   const latest = failed.latest.map((job, at) => [at > 0 && "; ", jobLink(job.id, job.name), ` ${local(job.text)} (`, when(job.ended, { relative: true }), ")"]);
   return [`${many(failed.jobs, "job")} failed in the last hour`, [...latest, failed.jobs > failed.latest.length && [". ", h("a", { href: "#/jobs?state=failed" }, "All that failed")]]];
+}
+
+function oddities(odd) {
+  if (!odd || odd.jobs === 0) return null;
+  const longest = odd.longest.map((job, at) => [at > 0 && "; ", jobLink(job.id, job.name), ` ${job.text}`]);
+  return [`${many(odd.jobs, "running job")} ${are(odd.jobs)} not as foreseen`, [...longest, odd.jobs > odd.longest.length && "; .."]];
 }

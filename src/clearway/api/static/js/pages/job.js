@@ -60,6 +60,7 @@ function summary(job) {
     ["Waited", span((seconds(began) ?? now()) - seconds(job.submitted))],
     began && ["Ran", span((job.state === "running" ? now() : (seconds(end) ?? now())) - seconds(began)), job.attempt > 1 ? `attempt ${job.attempt}` : ""],
     left && ["Left", `about ${span(left.median_s)}`, `8 of 10: ${span(left.low_s)} to ${span(left.high_s)}`],
+    job.odd && ["Not as foreseen", job.odd.text],
     job.left?.step != null && ["Step", job.left.total ? `${brief(job.left.step)} of ${brief(job.left.total)}` : brief(job.left.step), `told ${moment(job.left.told, true)}`],
   ].filter(Boolean);
   return h("dl", { class: "figures job-figures" }, rows.map(([name, value, small]) => h("div", {}, h("dt", {}, name), h("dd", { class: "cut", title: typeof value === "string" ? value.slice(0, 300) : null }, value, small && h("small", {}, ` ${small}`)))));
