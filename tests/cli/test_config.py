@@ -74,3 +74,19 @@ def test_a_good_file_is_said_to_be_right(tmp_path: Path) -> None:
     assert call(tmp_path, "config", "check").stdout.endswith("no settings; the defaults hold\n")
     told = json.loads(call(tmp_path, "--json", "config", "check", str(file)).stdout)
     assert told == {"file": str(file), "settings": ["devices", "policy"], "right": True}
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("sjf", "all right"),
+        ("priority+fifo+none", "all right"),
+        ("fifo+none+oracle", "only a replay knows"),
+        ("{order: [fifo], estimate: oracle}", "only a replay knows"),
+        ("nonsense", "joined by +"),
+    ],
+)
+def test_a_policy_is_named_as_everywhere(tmp_path: Path, policy: str, said: str) -> None:
+    (tmp_path / "clearway.yaml").write_text(f"policy: {policy}\n")
+    result = call(tmp_path, "config", "check")
+    assert said in result.stdout + result.stderr

@@ -101,12 +101,12 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
 
 def policy_of(settings: Settings) -> PolicySpec:
     """Return the policy that settings name. Raises InputError where its words name no rule, or one of replays only."""
-    if isinstance(settings.policy, str):
-        return policy_named(settings.policy)
-    if settings.policy.estimate == "oracle":
-        raise InputError("estimate", "oracle", "user: only a replay knows how long a job really runs", "policy")
-    rules_for(settings.policy)
-    return settings.policy
+    said = settings.policy
+    policy = policy_named(said) if isinstance(said, str) else said
+    rules_for(policy)
+    if policy.estimate == "oracle":
+        raise InputError("policy", said, "estimate user or forecast: only a replay knows how long a job really runs")
+    return policy
 
 
 def _clock(journal: SqlJournal) -> SystemClock:

@@ -61,17 +61,36 @@ BUNDLES: dict[str, PolicySpec] = {
     "fair": PolicySpec(order=("fair", "priority", "fifo"), backfill="easy", preempt=("priority", "reclaim")),
     "cheap": PolicySpec(order=("priority", "fifo"), backfill="easy", score=(("cost", 2), ("fragmentation", 1))),
 }
+BACKFILLS = ("easy", "none", "conservative")
+ORACLE = "oracle"
+_RULE = (
+    f"a bundle ({', '.join(sorted(BUNDLES))}); or orders ({', '.join(sorted(ORDERS))}) joined by +, with one of "
+    f"{', '.join(BACKFILLS)} and {ORACLE}, such as fifo+none; or a map of words"
+)
 
 
-def policy_named(raw: str | Mapping[str, object]) -> PolicySpec:
-    """Read a policy: the name of a bundle, or a map of words."""
+def policy_named(raw: str | Mapping[str, object], also: str = "") -> PolicySpec:
+    """Read a policy: by its name, or as a map of words; `also` is what else the rule allows. Raises InputError.
+
+    `fair` is a bundle; `fifo` an order, with EASY backfill; `fifo+none`, `priority+fifo+easy+oracle` say what goes
+    with it; `{order: [fifo], backfill: none}` is a map of words.
+    """
     if isinstance(raw, str):
-        if raw not in BUNDLES:
-            raise InputError("policy", raw, "one of " + ", ".join(sorted(BUNDLES)) + ", or a map of words")
-        return BUNDLES[raw]
+        return BUNDLES[raw] if raw in BUNDLES else policy_named(_joined(raw, also))
     spec = read_policy(raw)
     rules_for(spec)
     return spec
+
+
+def _joined(name: str, also: str) -> dict[str, object]:
+    """Return the words of a policy that is named by its orders."""
+    parts = name.split("+")
+    orders = [p for p in parts if p in ORDERS]
+    backfills = [p for p in parts if p in BACKFILLS]
+    if not orders or len(backfills) > 1 or any(p not in (*orders, *backfills, ORACLE) for p in parts):
+        raise InputError("policy", name, _RULE + also)
+    estimate = {"estimate": ORACLE} if ORACLE in parts else {}
+    return {"order": orders, "backfill": backfills[0] if backfills else "easy", **estimate}
 
 
 def name_of(spec: PolicySpec) -> str:

@@ -10,47 +10,23 @@ from clearway.config.yaml_file import parse_yaml
 from clearway.model import values as v
 from clearway.model.errors import InputError
 from clearway.model.words import Word, read_words
-from clearway.policies.registry import BUNDLES, ORDERS, policy_named
+from clearway.policies.registry import policy_named
 from clearway.sim.thinking import MOST_US
 from clearway.whatif.changes import GPUS, SIGNS
 
 if TYPE_CHECKING:
     from clearway.model.fleet import PolicySpec
 
-BACKFILLS = ("easy", "none", "conservative")
-ORACLE = "oracle"
 AGO = re.compile(r"[0-9.smhd]+")
 """So long ago; everything else is a moment."""
 WARM_US = 7 * 86_400 * 1_000_000
 MOST_CHANGES = 100
 LABEL = 120
-_RULE = (
-    f"a bundle ({', '.join(sorted(BUNDLES))}); or orders ({', '.join(sorted(ORDERS))}) joined by +, with one of "
-    f"{', '.join(BACKFILLS)} and {ORACLE}, such as fifo+none; or a map of words"
-)
 
 
 def named(word: str, also: str = "") -> tuple[str, PolicySpec]:
-    """Return one policy and its label; `also` is what else the rule allows. Raises InputError.
-
-    `fair` is a bundle; `fifo` an order, with EASY backfill; `fifo+none`, `priority+fifo+easy+oracle` say what goes
-    with it; `{order: [fifo], backfill: none}` is a map of words.
-    """
-    if word in BUNDLES:
-        return word, policy_named(word)
-    if word.startswith("{"):
-        return word, policy_named(policy_map(word, "policy"))
-    return word, policy_named(_short(word, also))
-
-
-def _short(word: str, also: str) -> dict[str, object]:
-    parts = word.split("+")
-    orders = [p for p in parts if p in ORDERS]
-    backfills = [p for p in parts if p in BACKFILLS]
-    if not orders or len(backfills) > 1 or any(p not in (*orders, *backfills, ORACLE) for p in parts):
-        raise InputError("policy", word, _RULE + also)
-    estimate = {"estimate": ORACLE} if ORACLE in parts else {}
-    return {"order": orders, "backfill": backfills[0] if backfills else "easy", **estimate}
+    """Return one policy and its label; `also` is what else the rule allows. Raises InputError."""
+    return word, policy_named(policy_map(word, "policy") if word.startswith("{") else word, also)
 
 
 def policy_map(text: str, place: str) -> dict[str, Any]:
