@@ -223,7 +223,9 @@ SETTINGS: dict[str, Setting] = {
         "none",
         "which users belong together, which queues are theirs alone, what holds for their jobs",
     ),
-    "policy": Setting(_policy, "name, or map", "fair", "who goes first: a bundle or orders by name, or the words of a policy"),
+    "policy": Setting(
+        _policy, "name, or map", "fair", "who goes first: a bundle or orders by name, or the words of a policy"
+    ),
     "listen": Setting(
         read_listen,
         "address:port",
