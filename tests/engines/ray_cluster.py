@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -17,7 +16,61 @@ import psutil
 
 PATIENCE_S = 120.0
 RAY = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats"]
-SIZES = ["--object-store-memory=80000000", "--memory=4000000000", "--num-cpus=8", "--num-gpus=4"]
+SIZES = ["--object-store-memory=80000000", "--memory=4000000000"]
+SOON = {"RAY_health_check_period_ms": "1000", "RAY_health_check_initial_delay_ms": "0"}
+"""A node whose process is gone is missed within seconds; one that is only slow has 10 s for each of five answers."""
+
+STRANGER = """
+import ray, sys
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as Affinity
+ray.init(sys.argv[1], log_to_driver=False)
+node = next(node["NodeID"] for node in ray.nodes() if node["NodeName"] == sys.argv[2] and node["Alive"])
+@ray.remote(num_gpus=2)
+class Holder:
+    def devices(self):
+        return sorted(map(int, ray.get_gpu_ids()))
+holder = Holder.options(scheduling_strategy=Affinity(node, soft=False)).remote()
+print(*ray.get(holder.devices.remote()), flush=True)
+sys.stdin.read()
+"""
+
+
+def free_port(host: str) -> str:
+    """Return an address at which nothing listens: nobody else uses these hosts."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return f"{host}:{probe.getsockname()[1]}"
+
+
+def kept_port() -> str:
+    """Return an address at which nothing listens, and which the system gives to nobody who does not ask for it."""
+    for port in range(30_500, 32_000):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return f"127.0.0.1:{port}"
+    raise AssertionError("no port is free")
+
+
+class Stranger:
+    """A program that uses the cluster without Clearway: it has two devices of a node, until it is to leave."""
+
+    def __init__(self, cluster: Cluster, node: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", STRANGER, cluster.address, node], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env=cluster.environment,
+        )  # fmt: skip
+
+    def devices(self) -> set[int]:
+        """Return what it has; may wait for it."""
+        assert self._process.stdout is not None
+        return set(map(int, self._process.stdout.readline().split()))
+
+    def leave(self) -> None:
+        """End it."""
+        self._process.communicate()
 
 
 class Cluster:
@@ -26,32 +79,41 @@ class Cluster:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.2", 0))
-            self.address = f"127.0.0.2:{probe.getsockname()[1]}"
+        self.address = free_port("127.0.0.2")
         self.environment = {
-            **os.environ, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(self.folder), "RAY_enable_autoscaler_v2": "0",
+            **os.environ, **SOON, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(self.folder),
+            "RAY_enable_autoscaler_v2": "0",
         }  # fmt: skip
 
-    def add(self, *more: str, resources: dict[str, int] | None = None) -> str:
-        """Start a node, and return its name; it may not be there yet."""
-        number = len(self.nodes) + 1
+    def add(self, *more: str, cpus: int = 8, gpus: int = 4, again: int = 0) -> str:
+        """Start a node, or that of this number again, and return its name; the first one is waited for."""
+        number = again or len(self.nodes) + 1
         name = f"n{number}"
         port = self.address.partition(":")[2]
-        head = ["--head", f"--port={port}", "--include-dashboard=false", f"--temp-dir={self.folder}"]
+        head = ["--head", f"--port={port}", "--include-dashboard=false"]
         where = head if number == 1 else [f"--address={self.address}"]
         command = [
             *RAY, *SIZES, *where, f"--node-ip-address=127.0.0.{number + 1}", f"--node-name={name}",
-            f"--resources={json.dumps(resources or {})}", "--include-log-monitor=false", *more,
+            f"--num-cpus={cpus}", f"--num-gpus={gpus}", "--include-log-monitor=false", *more,
+            f"--temp-dir={self.folder}/{name}",
         ]  # fmt: skip
         with (self.folder / f"{name}.log").open("wb") as log:
             self.nodes[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment, start_new_session=True
             )
         if number == 1:
-            self._until_it_listens()
-        self.raylet(name)  # two that start at once choose the same names for their sockets
+            self.ready()
         return name
+
+    def ready(self) -> None:
+        """Wait until all nodes that were started are there."""
+        until = time.monotonic() + PATIENCE_S
+        for name, process in self.nodes.items():
+            log = self.folder / f"{name}.log"
+            while "Ray runtime started" not in log.read_text():
+                waiting = process.poll() is None and time.monotonic() < until
+                assert waiting, log.read_text()
+                time.sleep(0.1)
 
     def raylet(self, name: str) -> psutil.Process:
         """Return the process that Ray calls the node."""
@@ -76,15 +138,3 @@ class Cluster:
         for one in self.nodes.values():
             one.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _until_it_listens(self) -> None:
-        host, _, port = self.address.partition(":")
-        until = time.monotonic() + PATIENCE_S
-        while time.monotonic() < until and self.nodes["n1"].poll() is None:
-            try:
-                socket.create_connection((host, int(port)), 1).close()
-            except OSError:
-                time.sleep(0.1)
-            else:
-                return
-        raise AssertionError((self.folder / "n1.log").read_text())

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +14,7 @@ from clearway.engines.local.paths import log_path
 from clearway.engines.ray.engine import RayEngine
 from clearway.engines.ray.link import Link
 from clearway.testing.engines import EngineSuite, Talk
-from tests.engines.ray_cluster import Cluster
+from tests.engines.ray_cluster import PATIENCE_S, Cluster, Stranger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,15 +24,20 @@ if TYPE_CHECKING:
 
 pytest.importorskip("ray", reason="the extra `ray` is not installed")
 
+NAMESPACE = f"suite-{os.getpid()}"
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     found = Cluster()
     try:
+        found.add(cpus=0, gpus=0)
         found.add()
+        found.ready()
         yield found
     finally:
         found.end()
+        shutil.rmtree(f"/tmp/clearway-ray-{os.getuid()}/{NAMESPACE}", ignore_errors=True)  # noqa: S108  the engine's
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +53,7 @@ def link(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.slow
 class TestRayEngine(EngineSuite):
-    cannot = {  # noqa: RUF012  read, never changed
-        "lose_node": "the cluster of these tests is one node, which is its head: it goes with all that Ray knows",
-        "change_node": "a node of Ray is what it was started with for as long as it is there",
-    }
+    node = "n2"
 
     @pytest.fixture(autouse=True)
     def _place(self, tmp_path: Path, cluster: Cluster, link: Link) -> None:
@@ -63,8 +67,22 @@ class TestRayEngine(EngineSuite):
         order = partial(launch_order, home=self.home, workdir=self.scratch, devices=(), output_size=self.output_size)
         return RayEngine(
             self.home, order, Metrics(self.home), address=self.cluster.address,
-            result_of=partial(result_of, self.home), namespace="suite", link=self.link,
+            result_of=partial(result_of, self.home), namespace=NAMESPACE, link=self.link,
         )  # fmt: skip
+
+    def lose_node(self) -> None:
+        self.cluster.raylet(self.node).kill()
+
+    def bring_back(self) -> None:
+        self.cluster.nodes[self.node].wait(PATIENCE_S)
+        self.cluster.add(again=2)
+        self.cluster.ready()
+
+    def change_node(self) -> None:
+        self.stranger = Stranger(self.cluster, self.node)
+
+    def change_back(self) -> None:
+        self.stranger.leave()
 
     def log(self, task: TaskRef, stream: str) -> bytes:
         return log_path(self.home, task, stream).read_bytes()

@@ -61,6 +61,9 @@ def _check_engine(desk: Desk, job: JobSpec) -> None:
         raise InputError(
             "image", job.image, "none: the engine `local` runs no containers; `venv` takes an environment", place
         )
+    if job.runtime_env and settings.engine != "ray":
+        rule = f"none: the engine `{settings.engine}` makes no environments of Ray; see `env`, `code` and `venv`"
+        raise InputError("runtime_env", job.runtime_env, rule, place)
     if settings.uids and os.geteuid() == 0 and job.user not in dict(settings.uids):
         raise InputError("user", job.user, "a user with a uid in the setting `uids`: nobody is run as root", place)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ def words_of(spec: JobSpec) -> dict[str, Any]:
         "deadline": None
         if spec.deadline_us is None
         else (_FIRST_MOMENT + timedelta(microseconds=spec.deadline_us)).isoformat(),
+        "runtime_env": json.loads(spec.runtime_env) if spec.runtime_env else None,
         "secrets": list(spec.secrets),
         "uses": list(spec.uses),
         "after": list(spec.after),

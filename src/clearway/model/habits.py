@@ -40,9 +40,11 @@ SAME = {
     "priority": "priority_weight priorityClassName",
     "env": "environment env_vars environment_variables",
     "workdir": "cwd working_dir working_directory workingDir",
-    "gpus": "gpu num_gpus",
-    "cpus": "cpu num_cpus cpus_per_task",
-    "memory": "mem ram",
+    "gpus": "gpu num_gpus entrypoint_num_gpus",
+    "cpus": "cpu num_cpus cpus_per_task entrypoint_num_cpus",
+    "memory": "mem ram entrypoint_memory",
+    "resources": "entrypoint_resources",
+    "runtime_env": "runtimeEnv runtimeEnvYAML runtime_env_json pip conda py_modules",
 }
 """By the word here: what others call it. Of one with several meanings that counts which the place knows."""
 

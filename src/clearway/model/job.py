@@ -100,6 +100,8 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     `array`: it is an entry that stands for many; `index`: it is one of those. What only a workflow gives: `input` is
     the JSON text that it is handed, `skip_code` the exit code (0: none) by which it says that it had nothing to do.
 
+    `runtime_env`: what Ray is to make ready for it, as JSON in Ray's words, "" for nothing.
+
     `outputs`: names and bytes of the data that it leaves on the disks of its nodes when it succeeds.
 
     `traceparent`: the span of whoever submitted it, as W3C Trace Context writes it.
@@ -149,6 +151,7 @@ class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     reports: bool = False
     outputs: tuple[tuple[str, int], ...] = ()
     right_size: str = "suggest"
+    runtime_env: str = ""
 
     @property
     def estimate_us(self) -> int | None:

@@ -13,6 +13,7 @@ from clearway.model.array import read_array
 from clearway.model.errors import InputError, UnknownWordError
 from clearway.model.job import LEVELS, WHOLE, Checkpoint, Demand, JobSpec, Pin, Role, Topology
 from clearway.model.retry_words import read_retry_on
+from clearway.model.runtime_words import RuntimeEnv, read_runtime_env
 from clearway.model.secret_words import check_secrets, read_secrets
 from clearway.model.slices import slice_of
 from clearway.model.speedup import read_speedup
@@ -207,6 +208,7 @@ JOB_WORDS: dict[str, Word] = {
     "env": Word(_env, "map", "environment variables"),
     "venv": Word(v.name, "text", "virtual environment whose programs come first: a path, from workdir on"),
     "image": Word(v.name, "text", "container image it runs in, on engines that have containers"),
+    "runtime_env": Word(read_runtime_env, "nested", "what the engine `ray` makes ready for it: {pip: [..], ..}"),
     "secrets": Word(read_secrets, "names", "secrets that it finds in variables of their names"),
     "queue": Word(v.name, "text", "queue it waits in"),
     "priority": Word(v.priority, "number", "larger runs sooner"),
@@ -322,8 +324,13 @@ def _build(given: dict[str, Any]) -> JobSpec:
     run: Command = given.get("run", Command())
     roles, most = _read_roles(given), given.get("max_cost")
     _check_topology(given.get("topology", Topology()), roles)
-    check_secrets(given.get("secrets", ()), given.get("env", ()))
-    return JobSpec(roles=roles, run=run.parts, shell=run.shell, max_cost_micros=most, **same, **timed)
+    ready: RuntimeEnv = given.get("runtime_env", RuntimeEnv())
+    if ready.variables:
+        same["env"] = tuple(sorted({**dict(ready.variables), **dict(given.get("env", ()))}.items()))
+    check_secrets(given.get("secrets", ()), same.get("env", ()))
+    return JobSpec(
+        runtime_env=ready.text, roles=roles, run=run.parts, shell=run.shell, max_cost_micros=most, **same, **timed
+    )
 
 
 def _check_topology(topology: Topology, roles: tuple[Role, ...]) -> None:

@@ -91,6 +91,10 @@ class Client(Past, Policies):
         sent: dict[str, str] = {}
         found = []
         for job in jobs:
+            if isinstance(job, dict) and job.get("runtime_env"):
+                from clearway.sdk.pack import with_folder
+
+                job = with_folder(job)  # noqa: PLW2901  the same job in other words
             if isinstance(job, dict) and job.get("code") == "copied":
                 folder = str(job.get("workdir") or ".")
                 if folder not in sent:

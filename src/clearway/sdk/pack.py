@@ -8,8 +8,13 @@ import os
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clearway.model.errors import InputError
+from clearway.model.runtime_words import is_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 LIMIT_BYTES = 32 * 2**20
 """Code is small; what is larger is data, and is read where it lies (`inputs`)."""
@@ -88,3 +93,15 @@ def _tar(folder: Path, names: list[str]) -> bytes:
 def _leads_out(name: str, target: str) -> bool:
     whole = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120  texts, not files
     return target.startswith("/") or whole.split("/")[0] == ".."
+
+
+def with_folder(job: Mapping[str, object]) -> Mapping[str, object]:
+    """Return a job whose `runtime_env` names a folder here in the words for that: its files are taken along."""
+    env = job.get("runtime_env")
+    if not isinstance(env, dict) or not is_folder(env.get("working_dir")):
+        return job
+    if job.get("code"):
+        raise InputError("runtime_env.working_dir", env["working_dir"], "either this, or `workdir` and `code`")
+    workdir = str(Path(str(job.get("workdir") or "."), str(env["working_dir"])).resolve())
+    left = {key: value for key, value in env.items() if key != "working_dir"}
+    return {**job, "runtime_env": left or None, "workdir": workdir, "code": "copied"}

@@ -30,6 +30,9 @@ from clearway.testing.engine_place import PATIENCE_S, SECOND_US, EnginePlace, Ta
 if TYPE_CHECKING:
     from pathlib import Path
 
+JOB_THAT_IS_LOST = 50
+"""What a node that is lost leaves of a task may lie there for a while: no other test has one of this number."""
+
 __all__ = ["PATIENCE_S", "SECOND_US", "EngineSuite", "Talk", "how"]
 
 TAKEN_BYTES = 100 << 20
@@ -271,7 +274,7 @@ class EngineSuite(EnginePlace):
 
     def test_a_lost_node_is_told_and_its_tasks_are_gone_when_it_is_back(self, talk: Talk) -> None:
         self._needs("lose_node")
-        order = self.launch(self.runs_on())
+        order = self.launch(self.runs_on(), job=JOB_THAT_IS_LOST)
         talk.tell(order)
         talk.up(order.task)
         talk.until(lambda: self.starts(order.task) > 0, "it left no mark that it was started")
@@ -287,7 +290,7 @@ class EngineSuite(EnginePlace):
         talk.tell(self.halt(order.task))
         assert talk.gone(order.task).exit_code is None, "nobody saw it end"
         assert self.starts(order.task) == 1
-        again = self.launch(self.exits(5), attempt=2)
+        again = self.launch(self.exits(5), JOB_THAT_IS_LOST, attempt=2)
         talk.tell(again)
         assert talk.gone(again.task).exit_code == 5
 

@@ -37,9 +37,11 @@ class Bridge:
     async def open(self) -> None:
         """Find what is there, and say it."""
         await self.work.find()
+        await self.watch.see_others()
         nodes = await self.watch.look()
         self._say({"is": "here", "nodes": nodes, "gone": self._files.ends()})
         self.work.spawn(self.watch.run())
+        self.work.spawn(self.watch.mind_others())
 
     def hear(self, message: Message) -> None:
         """Do what the engine says."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -114,12 +115,13 @@ class Cluster:
 
     # --- hosts -----------------------------------------------------------------------------------
 
-    def new_host(self, node: RayNode, name: str) -> Any:  # noqa: ANN401  an actor
-        """Have an actor made on a node; it is asked at once whether it is there."""
+    def new_host(self, node: RayNode, name: str, runtime_env: str) -> Any:  # noqa: ANN401  an actor
+        """Have an actor made on a node, in a runtime environment; it is asked at once whether it is there."""
         strategy = NodeAffinitySchedulingStrategy(node.number, soft=False)
         return self._host.options(
             name=name, lifetime="detached", num_cpus=0, max_concurrency=PARALLEL_CALLS, scheduling_strategy=strategy,
-        ).remote(self.folder, self._step, IDLE_S)  # fmt: skip
+            runtime_env=json.loads(runtime_env or "{}"),
+        ).remote(self.folder, self._step, IDLE_S, runtime_env)  # fmt: skip
 
     def hosts(self) -> dict[str, Any]:
         """Return all hosts of this namespace, by name."""

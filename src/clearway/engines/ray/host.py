@@ -32,6 +32,10 @@ MOST_BYTES = 1 << 20
 MOST_RESULT = 4_000_001
 """So much of a result is read: more than any that may be given back, as on this machine."""
 STREAMS = ("stdout", "stderr", "metrics", "progress")
+ALIVE = "alive"
+"""A file that a host holds as long as it lives."""
+KEPT_S = 3600.0
+"""So long what a task left stays there whose host died with its node: whoever asks how it ended asks before."""
 
 
 class Task:
@@ -54,13 +58,17 @@ class Task:
 class Host:
     """Hosts the tasks of one namespace on its node, mostly one at a time; leaves when it had none for `idle_s`."""
 
-    def __init__(self, folder: str, step: dict[str, str], idle_s: float) -> None:
-        self._folder, self._idle_s = Path(folder), idle_s
+    def __init__(self, folder: str, step: dict[str, str], idle_s: float, runtime_env: str) -> None:
+        self._folder, self._idle_s, self._runtime_env = Path(folder), idle_s, runtime_env
         self._tasks: dict[str, Task] = {}
         self._term = 0
         self._used_at = time.monotonic()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._step = self._folder / f"step-{os.getpid()}"
+        tidy(self._folder)
+        self._step = self._folder / f"step-{os.getpid()}-{time.time_ns()}"
+        self._step.mkdir()
+        self._alive = os.open(self._step / ALIVE, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._alive, fcntl.LOCK_EX)  # until this process is gone
         for name, text in step.items():
             (self._step / name).parent.mkdir(parents=True, exist_ok=True)
             (self._step / name).write_text(text)
@@ -74,11 +82,11 @@ class Host:
         self._used_at = time.monotonic()
         return [task.state() for task in self._tasks.values()]
 
-    async def where(self) -> str:
-        """Return Ray's number of its node."""
+    async def where(self) -> tuple[str, str]:
+        """Return Ray's number of its node, and the runtime environment that it is in."""
         import ray  # noqa: PLC0415  on its node
 
-        return str(ray.get_runtime_context().get_node_id())
+        return str(ray.get_runtime_context().get_node_id()), self._runtime_env
 
     async def start(
         self, term: int, order: dict[str, Any], code: bytes, token: bytes, secrets: dict[str, str]
@@ -135,6 +143,7 @@ class Host:
 
     def _start(self, task: Task, code: bytes, token: bytes, secrets: dict[str, str]) -> None:
         task.folder.mkdir(mode=0o700)  # one that is there already was another's: never two of a task
+        (task.folder / "host").write_text(self._step.name)
         order = dict(task.order)
         env = {**_inherited(), **secrets, **order["env"]}
         work = task.folder / "work"
@@ -143,6 +152,8 @@ class Host:
             with tarfile.open(fileobj=io.BytesIO(code)) as tar:
                 tar.extractall(work)  # noqa: S202  the controller looked at its members when they were sent
             order["cwd"] = str(work)
+        elif "working_dir" in json.loads(self._runtime_env or "{}"):
+            order["cwd"] = str(Path.cwd())  # Ray has brought it there
         for word in ("input", "result", "metrics", "progress"):
             if f"CLEARWAY_{word.upper()}" in env:
                 env[f"CLEARWAY_{word.upper()}"] = str(task.folder / word)
@@ -222,6 +233,39 @@ def sweep(folder: str, keys: list[str], patience_s: float) -> dict[str, dict[str
         os.close(lock)
         shutil.rmtree(place, ignore_errors=True)
     return found
+
+
+def tidy(folder: Path) -> None:
+    """Remove what hosts left that died with their node."""
+    for step in folder.glob("step-*"):
+        if _is_old(step) and _is_free(step / ALIVE):
+            shutil.rmtree(step, ignore_errors=True)
+    for host in folder.glob("*/host"):
+        try:
+            left = _is_old(host) and not (folder / host.read_text()).exists()
+        except OSError:  # its host forgets it in this very moment
+            continue
+        if left and _is_free(host.with_name("lock")):
+            shutil.rmtree(host.parent, ignore_errors=True)
+
+
+def _is_old(path: Path) -> bool:
+    try:
+        return time.time() - path.stat().st_mtime > KEPT_S
+    except OSError:
+        return False
+
+
+def _is_free(path: Path) -> bool:
+    """Say whether no process holds a file: the one that did is gone."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return True
+    except BlockingIOError:
+        return False
+    return True
 
 
 def devices_given() -> list[int]:

@@ -36,8 +36,11 @@ class RayNode(NamedTuple):
 
 
 def living(told: Iterable[Mapping[str, Any]]) -> dict[str, RayNode]:
-    """Return the nodes that live, by name: the one they were started with, and their number where two have the same."""
-    alive = [one for one in told if one["Alive"]]
+    """Return the nodes that live, by name: the one they were started with, and their number where two have the same.
+
+    One with no CPU, no device and nothing else to ask for is left out: so people keep work off the head.
+    """
+    alive = [one for one in told if one["Alive"] and any(map(_is_something, one["Resources"].items()))]
     names = [one["NodeName"] for one in alive]
     found = {}
     for one in alive:
@@ -62,6 +65,11 @@ def spec_of(node: RayNode, others: Mapping[str, float]) -> NodeSpec:
 def is_custom(word: str) -> bool:
     """Say whether a resource is one that somebody named, and none of Ray's own."""
     return word not in _OWN and ":" not in word and "_group_" not in word
+
+
+def _is_something(resource: tuple[str, float]) -> bool:
+    word, amount = resource
+    return amount > 0 and (word in {"CPU", "GPU"} or is_custom(word))
 
 
 def _gpu_memory(node: RayNode) -> int:

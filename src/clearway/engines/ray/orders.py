@@ -45,6 +45,7 @@ def launch_order(launch: Launch, order: Mapping[str, Any], first: str) -> Messag
         "cwd": order["cwd"],
         "code": order["code"],
         "env": {**own_ray(bundle), **env},
+        "runtime_env": launch.spec.runtime_env,
         "secrets": order["secrets"],
         "output_size": order["output_size"],
         "token": env.get("CLEARWAY_TOKEN_FILE", ""),

@@ -47,17 +47,25 @@ class Watch:
     async def look(self) -> list[Message]:
         """Look once, and return what is to be said of nodes that are new or not as they were."""
         anew, self._anew = self._anew, False
-        nodes = living(await asyncio.to_thread(self._cluster.told))
-        available = await asyncio.to_thread(self._cluster.available)
-        self._work.nodes = nodes
-        for node in nodes.values():
-            await self._see_others(node, available.get(node.number))
+        nodes = self._work.nodes = living(await asyncio.to_thread(self._cluster.told))
         said = [self._message(node) for node in nodes.values()]
         news = [one for one in said if anew or self._is_new(one)]
         self._told |= {one["spec"]["name"]: one for one in said}
         now = time.monotonic()
         self._dead = {name: self._dead.get(name, now) for name in self._told.keys() - nodes.keys()}
         return news
+
+    async def see_others(self) -> None:
+        """Learn what others hold, on all nodes."""
+        available = await asyncio.to_thread(self._cluster.available)
+        for node in list(self._work.nodes.values()):
+            await self._see_others(node, available.get(node.number))
+
+    async def mind_others(self) -> None:
+        """Learn for ever what others hold: beside `run`, since finding out which devices may take long."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self.see_others()
 
     async def run(self) -> None:
         """Look for ever."""

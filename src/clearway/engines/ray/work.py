@@ -8,11 +8,11 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ray.exceptions import RayActorError, RayError
+from ray.exceptions import RayActorError, RayError, RuntimeEnvSetupError
 
 from clearway.engines.parts.cuts import Cuts
 from clearway.engines.ray.files import add, written
-from clearway.engines.ray.hosts import Hosts
+from clearway.engines.ray.hosts import Hosts, Kind
 from clearway.engines.ray.nodes import living
 from clearway.engines.ray.places import Places
 
@@ -77,7 +77,7 @@ class Work:
 
     async def _meet(self, host: Any) -> None:  # noqa: ANN401  an actor
         try:
-            number, tasks = await asyncio.wait_for(
+            (number, runtime_env), tasks = await asyncio.wait_for(
                 asyncio.gather(host.where.remote(), host.holding.remote(self._cluster.term)), FIND_S
             )
         except (RayError, TimeoutError):  # it died, or its node cannot be reached
@@ -87,7 +87,7 @@ class Work:
             life.up = task["up"]
             self.lives[life.key] = life
         if not tasks:
-            self._hosts.give(number, host)
+            self._hosts.give(Kind(number, runtime_env), host)
 
     def on(self, number: str) -> list[str]:
         """Return the tasks on a node."""
@@ -135,17 +135,21 @@ class Work:
 
     async def _start(self, lives: list[Life]) -> None:
         """Hold all places and have all hosts there before any task is told to start; where that fails, none is."""
+        end = LOST
         try:
             held = await asyncio.gather(*(self._hold(life) for life in lives))
             if all(held) and not any(life.halted for life in lives):
-                hosts = await asyncio.gather(*(self._hosts.take(self._node(life)) for life in lives))
+                takes = (self._hosts.take(self._node(life), life.order["runtime_env"]) for life in lives)
+                hosts = await asyncio.gather(*takes)
                 for life, host in zip(lives, hosts, strict=True):
                     life.host = host
+        except (RuntimeEnvSetupError, ValueError, TypeError) as error:
+            end = {"code": None, "error": f"Ray cannot make the runtime_env of this job: {_short(error)}"}
         except (RayError, TimeoutError, KeyError) as error:
             self._say({"is": "trouble", "text": f"Ray could not hold a place: {error}"})
         for life in lives:
             if life.host is None or life.halted:
-                self.spawn(self._finish(life, LOST))
+                self.spawn(self._finish(life, end))
             else:
                 self.spawn(self._follow(life, new=True))
 
@@ -210,7 +214,7 @@ class Work:
         if life.host is not None:
             try:
                 await life.host.forget.remote(life.key)
-                self._hosts.give(life.number, life.host)
+                self._hosts.give(Kind(life.number, life.order["runtime_env"]), life.host)
             except RayError:
                 life.host = None
         await self.places.let_go(life.key)
@@ -239,6 +243,12 @@ class Work:
             traceback.print_exception(error)
             self._say({"is": "broken", "text": f"{type(error).__name__}: {error}"})
             os._exit(1)
+
+
+def _short(error: Exception) -> str:
+    """Return what Ray says without the traceback of its agent, which comes first."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][-500:] if lines else type(error).__name__
 
 
 def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
