@@ -26,6 +26,7 @@ NAMES = (
     "forecast",
     "needs",
     "openb",
+    "ray",
     "mutants",
     "window-page",
     "window",

@@ -1,0 +1,1 @@
+"""Programs of other systems, each run by its path: nothing of this project is beside them."""
