@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,6 +110,12 @@ def test_it_is_compared_shown_and_refused_where_it_cannot_be(home: Path) -> None
     said = product("policy", "compare")
     assert said.code == 0
     assert "mine beside fifo+none: 3 jobs" in said.out
+    (child,) = children(home)
+    os.kill(child, signal.SIGKILL)
+    until(lambda: client.compare_policies()["state"] == "failed", "it is told that nobody follows it")
+    assert "its process has ended" in client.compare_policies()["reason"]
+    assert "not followed any more" in product("policy", "compare").out
+    assert client.policy()["how"] == "settings"
     assert product("policy", "shadow", "--off").code == 0
     assert client.policy()["candidate"] is None
     assert [change["what"] for change in client.policy()["changes"]][:2] == ["tried no longer", "tried beside it"]

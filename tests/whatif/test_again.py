@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from clearway.model.asks import Drain
 from clearway.model.events import ControllerStarted, Planned, PolicyChanged, Record, Started
 from clearway.model.fleet import PolicySpec
+from clearway.model.ids import JobId
+from clearway.model.policies import Promote, Rollback, SetShadow
 from clearway.model.values import SECOND_US
 from clearway.ports.journal import Entry
 from clearway.testing.builders import Bench, job, node
@@ -127,3 +129,18 @@ def test_a_journal_from_before_cycles_were_recorded_has_none() -> None:
     old = [record for record in _bench().journal if not isinstance(record, Planned)]
     assert any(isinstance(record, ControllerStarted) for record in old)
     assert cycles(old) == []
+
+
+def test_cycles_on_both_sides_of_a_promotion_and_a_rollback_are_decided_again_alike() -> None:
+    bench = Bench(node("n", 1))
+    bench.submit(job("runs"), job("long", time_limit_us=9 * SECOND_US), job("short", time_limit_us=SECOND_US))
+    bench.step(SetShadow("sjf", PolicySpec(("sjf",))))
+    bench.step(Promote(3600 * SECOND_US))
+    bench.end(JobId(1))  # now the short one starts
+    assert bench.entry(JobId(3)).attempt == 1
+    bench.step(Rollback("ann"))
+    bench.submit(job("last", time_limit_us=SECOND_US))
+    bench.end(JobId(3))
+    assert bench.entry(JobId(2)).attempt == 1
+    assert agree(bench.journal) == len(bench.all(Planned))
+    assert len({one.policy for one in bench.all(Planned)}) == 2
