@@ -11,6 +11,7 @@ from clearway.api.moments import FACE, iso
 from clearway.api.rows import full_reason, job_row, waits_for
 from clearway.api.tries import tries_of
 from clearway.model import events as ev
+from clearway.model.flow_events import Reopened
 from clearway.model.needs import as_asked, sized
 from clearway.model.states import State
 from clearway.observe.need_words import need_row
@@ -105,8 +106,9 @@ class Story:
         return sized(found[-1], as_asked(self._needs())) if found else None
 
     def _needs(self) -> tuple[Need, ...]:
-        """Return what was said last of what the job needs."""
-        return next((r.needs for r in reversed(self.records) if isinstance(r, ev.Sized)), ())
+        """Return what was said last of what the job needs; one that is run again gets what it asks for."""
+        last = next((r for r in reversed(self.records) if isinstance(r, ev.Sized | Reopened)), None)
+        return last.needs if isinstance(last, ev.Sized) else ()
 
     def _command(self) -> dict[str, Any] | None:
         spec = self._spec()
