@@ -99,7 +99,7 @@ def play(jobs: Sequence[Past], forecaster: Forecaster, into: Played, advance: Ca
         while running and running[0][0] <= past.known.at_us:
             at_us, other, said = heapq.heappop(running)
             over = jobs[other]
-            forecaster.learn(Run(over.known, over.ran_us, at_us, whole=True, said=said))
+            forecaster.learn(Run(over.known, over.ran_us, at_us, said=said, number=other + 1, of=number))
             rivals.learn(over.known, over.ran_us)
         between = time.perf_counter_ns()
         said = forecaster.forecast(past.known)

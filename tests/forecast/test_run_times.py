@@ -180,13 +180,29 @@ def test_a_group_remembers_what_it_said_earlier() -> None:
 
     group, earlier = Group(), Group()
     for n in range(30):
-        group.add(n, 100 + n % 3)
+        group.add(n, 100 + n % 3, weight=1 + n % 4 / 2)
         if n < 20:
-            earlier.add(n, 100 + n % 3)
+            earlier.add(n, 100 + n % 3, weight=1 + n % 4 / 2)
     then, now = Then(group, 19, 101, 0.5), Then(earlier, 19, 101, 0.5)
     assert then.count == now.count == 20
     assert then.steady == pytest.approx(now.steady)
     assert then.fading == pytest.approx(now.fading)
+
+
+def test_what_few_had_the_time_for_counts_for_those_who_had_not() -> None:
+    """A hundred jobs come, one a minute, every other one for an hour, else for a minute; then it is asked."""
+    plain, weighing = RunTimes(), RunTimes()
+    runs = [(n, (60 if n % 2 else 1) * 60 * SECOND_US) for n in range(100)]
+    ends = sorted((n * 60 * SECOND_US + ran_us, n, ran_us) for n, ran_us in runs)
+    now_us = 100 * 60 * SECOND_US
+    over = [Run(known(n * 60 * SECOND_US), ran_us, at_us) for at_us, n, ran_us in ends if at_us <= now_us]
+    for run in over:
+        plain.learn(run)
+        number, of = run.known.at_us // (60 * SECOND_US) + 1, run.at_us // (60 * SECOND_US) + 1
+        weighing.learn(replace(run, number=number, of=of))
+    assert sum(run.ran_us > HOUR_US / 2 for run in over) == 20, "of fifty: the others still run"
+    told = [times.forecast(known(now_us, user="crowd")).passed(HOUR_US // 2) for times in (plain, weighing)]
+    assert abs(told[1] - 500) < abs(told[0] - 500), "half of them are short"
 
 
 def test_what_is_learnt_for_the_first_time_is_no_drift() -> None:

@@ -48,6 +48,17 @@ def test_it_is_asked_once_with_all_that_is_known() -> None:
     assert (known.milli_gpus, known.tasks, known.limit_us, known.asked_us) == (1000, 1, 9 * SECOND_US, None)
 
 
+def test_of_a_run_it_is_known_how_many_jobs_had_come_before_it_and_by_its_end() -> None:
+    made = bench(told := Told(a=sure(5), b=sure(5)))
+    (first,) = made.submit(job("a"))
+    made.up(first)
+    made.submit(job("b"))
+    made.at(7)
+    made.end(first)
+    made.submit(job("b"))
+    assert [(run.number, run.of) for run in told.learnt] == [(1, 2)]
+
+
 def test_nobody_is_asked_where_nobody_forecasts() -> None:
     made = Bench(node(gpus=1), policy=BY_FORECAST)
     made.submit(job("a"))

@@ -46,12 +46,12 @@ class Ratios:
         cut = self.masses[BINS - center : 2 * BINS - center]
         return float(cut[place] / cut.sum())
 
-    def add(self, center: int, place: int) -> None:
+    def add(self, center: int, place: int, weight: float = 1.0) -> None:
         """Take in a run."""
         self.scale /= FADES
         at = BINS + place - center
         low, high = max(at - AROUND, 0), min(at + AROUND + 1, len(self.masses))
-        self.masses[low:high] += self._SMOOTHING[low - at + AROUND : high - at + AROUND] * self.scale
+        self.masses[low:high] += self._SMOOTHING[low - at + AROUND : high - at + AROUND] * (self.scale * weight)
         if self.scale > LARGEST:
             self.masses /= self.scale
             self.scale = 1.0

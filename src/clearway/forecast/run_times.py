@@ -47,6 +47,8 @@ RECENTLY, LONG = 1 / 50, 1 / 1000
 DRIFTED = 700
 MOST_WAITING = 20_000
 """Of so many jobs that have not ended it is remembered what the adviser saw; it does not learn from more."""
+HEAVIEST = 8.0
+"""No run counts for more than so many."""
 EVENLY = 1e-4
 """So much of a forecast is always spread over all run times."""
 
@@ -206,12 +208,12 @@ class RunTimes:
 
     def learn(self, run: Run) -> None:
         """Take in a run that is over."""
-        known, place = run.known, bin_of(run.ran_us)
+        known, place, weight = run.known, bin_of(run.ran_us), _weight(run)
         groups = self._like(known)
         row: Masses | None = None
         seen, center = self._waiting.pop(known, (None, None))
         if run.whole:
-            self._judge(known, groups, place, center)
+            self._judge(known, groups, place, center, weight)
             self._inside[place] += (within(run.ran_us, place) - self._inside[place]) / 4
             if self._adviser is not None and seen is not None:
                 self._adviser.note(seen, place)
@@ -225,12 +227,12 @@ class RunTimes:
             if key is not None:
                 group = held.pop(key, None) or Group()
                 held[key] = group
-                group.add(run.at_us, place, row)
+                group.add(run.at_us, place, row, weight)
                 if len(held) > MOST_GROUPS:
                     del held[next(iter(held))]
         self.runs += 1
 
-    def _judge(self, known: Known, groups: list[Group | None], place: int, advised: int | None) -> None:
+    def _judge(self, known: Known, groups: list[Group | None], place: int, advised: int | None, weight: float) -> None:
         """Weigh the experts by what each would have said at the submit."""
         awake: list[tuple[int, int]] = []
         chances: list[float] = []
@@ -250,23 +252,32 @@ class RunTimes:
                 table = self._table(at, way, runs)
                 awake.append((first + way, runs))
                 chances.append(table.chance(center, place))
-                table.add(center, place)
+                table.add(center, place, weight)
         if known.asked_us:
             center = bin_of(known.asked_us)
             awake.append((ASKED, class_of(self.runs)))
             chances.append(self._asked.chance(center, place))
-            self._asked.add(center, place)
+            self._asked.add(center, place, weight)
         if advised is not None:
             awake.append((ADVISED, class_of(self.runs)))
             chances.append(self._advised.chance(advised, place))
-            self._advised.add(advised, place)
+            self._advised.add(advised, place, weight)
         if awake:
-            self._note(self._weights.learn(awake, np.array(chances)))
+            self._note(self._weights.learn(awake, np.array(chances), weight))
 
     def _note(self, chance: float) -> None:
         score = float(np.log(chance * BINS))
         self._recent += (score - self._recent) * max(RECENTLY, 1 / (self.runs + 1))
         self._long += (score - self._long) * max(LONG, 1 / (self.runs + 1))
+
+
+def _weight(run: Run) -> float:
+    """Return for how many a run counts: of jobs that take as long most may not have had the time to be over yet.
+
+    By its end `of` jobs had come, but only the first `number` of them so early that one like it could have ended: each
+    run stands for as many as those are fewer (inverse probability weights, as for what is cut off on the right).
+    """
+    return min(max(run.of, 1) / max(run.number, 1), HEAVIEST)
 
 
 def _depth(place: int) -> int:

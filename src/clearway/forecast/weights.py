@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STEP = 0.02
+LONGEST_STEP = 0.5
 SHARED = 1e-5
 """So much of all weights is shared out evenly with each run, so that none that becomes better is lost."""
 FLOOR = 1e-7
@@ -39,13 +40,17 @@ class Weights:
         """Begin with a weight for each expert, the same in all classes."""
         self.of = np.repeat(np.array(first, np.float64)[:, None], CLASSES, axis=1)
 
-    def learn(self, awake: list[tuple[int, int]], chances: NDArray[np.float64]) -> float:
-        """Move the weights of those awake, each as (expert, class); return the chance that the mixture had given."""
+    def learn(self, awake: list[tuple[int, int]], chances: NDArray[np.float64], times: float = 1.0) -> float:
+        """Move the weights of those awake, each as (expert, class), as if what came had come so many times.
+
+        Return the chance that the mixture had given.
+        """
         rows, classes = np.array(awake).T
         held = self.of[rows, classes]
         total = held.sum()
         chances = chances + FLOOR
         mixed: float = float(held @ chances) / float(total)
-        held = held * (1 - STEP + STEP * chances / mixed)
+        step = min(STEP * times, LONGEST_STEP)
+        held = held * (1 - step + step * chances / mixed)
         self.of[rows, classes] = held * (1 - SHARED) + held.sum() * (SHARED / len(held))
         return mixed

@@ -53,8 +53,9 @@ def count_run(state: WorldState, entry: JobEntry, record: ev.AttemptEnded) -> No
     if ran_us > 0:
         known = known_of(sizing.asked(entry), entry.submitted_us)
         said = state.view.forecasts.said.get(entry.id)
-        took, good = tuple(entry.took.values()), record.end is End.SUCCEEDED
-        state.runs.add(Run(known, entry.kept_us + ran_us, record.at_us, record.end in WHOLE, said, took, good))
+        took, whole, good = tuple(entry.took.values()), record.end in WHOLE, record.end is End.SUCCEEDED
+        run = Run(known, entry.kept_us + ran_us, record.at_us, whole, said, took, good, entry.id, state.next_job - 1)
+        state.runs.add(run)
 
 
 def _forecasted(state: WorldState, record: ev.Forecasted) -> None:

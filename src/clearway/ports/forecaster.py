@@ -36,7 +36,8 @@ class Run(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A run that is over. `whole` is False where it was broken off: it would have run longer than `ran_us`.
 
     `said` is what had been forecast of it, if anything was; `at_us` when it ended. `took`: what its tasks took, by
-    role, where anything measured it; `good`: it succeeded.
+    role, where anything measured it; `good`: it succeeded. It was the how manieth job to come, its `number`, of how
+    many by its end.
     """
 
     known: Known
@@ -46,6 +47,8 @@ class Run(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     said: Forecast | None = None
     took: tuple[Took, ...] = ()
     good: bool = False
+    number: int = 1
+    of: int = 1
 
 
 class Forecaster(Protocol):
