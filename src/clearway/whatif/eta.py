@@ -38,7 +38,7 @@ ALIKE = 80
 
 Such jobs come in batches and turn out alike: drawn each for itself, long and short ones would even out, and a start
 would be said more surely than anybody knows it. Of 0, 60 and 80 the last held best on hpc2n: 53, 74 and 82 % of the
-starts were inside the interval of 80 % (`python -m benchmarks forecast --only starts --only hpc2n`).
+starts were inside the interval of 80 %, asked at a hundred moments (`python -m benchmarks forecast --only starts`).
 """
 LEAST_PAST = 20
 """From fewer runs nothing is drawn of what will come: nothing does then."""
