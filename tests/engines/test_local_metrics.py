@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from clearway.engines.local import reached
-from clearway.engines.local.handed import path_of
+from clearway.engines.local.handed import path_of, result_of
 from clearway.engines.local.metrics import Metrics
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
@@ -56,3 +57,19 @@ def test_of_how_far_a_task_is_the_last_whole_line_counts(tmp_path: Path, monkeyp
     metrics.last(TASK)
     assert metrics.look() == []
     assert metrics.wait_s() is None
+
+
+def test_a_pipe_or_a_link_in_the_place_of_a_file_holds_nobody_up(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"7\n")
+    folder = path_of(tmp_path, TASK, "metrics").parent
+    folder.mkdir(parents=True)
+    metrics = Metrics(tmp_path)
+    for kind in ("metrics", "result"):
+        path = path_of(tmp_path, TASK, kind)
+        os.mkfifo(path)
+        assert (metrics.last(TASK), result_of(tmp_path, TASK)) == ([], "")
+        path.unlink()
+        path.symlink_to(elsewhere)
+        assert (metrics.last(TASK), result_of(tmp_path, TASK)) == ([], "")
+        path.unlink()

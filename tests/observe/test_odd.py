@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from clearway.forecast import RunTimes
 from clearway.loop.forecasting import Forecasting
-from clearway.model.asks import Submit
+from clearway.loop.progress import left_of
+from clearway.model.asks import Resume, Submit, Suspend
 from clearway.model.events import TaskRef
 from clearway.model.values import SECOND_US
 from clearway.observe.odd import FAR, LEAST_BEYOND_US, PAUSES, far_us, odd_of, rough
@@ -73,6 +74,28 @@ def test_one_that_tells_no_step_any_more_is_told_once() -> None:
     assert made.kinds().count("stalled") == 1
     tell(made, 5, after_s=1)
     assert odd(made) == ""
+
+
+def test_after_its_last_step_it_is_not_still() -> None:
+    made = rig(HOUR_S)
+    for step in (25, 50, 75, 99, 100):
+        tell(made, step, after_s=60)
+    made.later(60 * PAUSES * 2)
+    assert odd(made) == ""
+
+
+def test_what_stood_still_by_order_runs_no_longer_for_it() -> None:
+    made = rig(HOUR_S)
+    made.later(600)
+    made.controller.turn([Suspend(made.number)])
+    made.later(7 * 24 * HOUR_S)
+    made.controller.turn([Resume(made.number)])
+    made.later(600)
+    assert odd(made) == ""
+    left_us = left_of(made.controller.world, made.number, made.controller.now_us())
+    assert left_us == (2400 * SECOND_US,) * 3
+    made.later(8 * HOUR_S)
+    assert odd(made) == "overrun: runs for 8.3 h; of such jobs 39 in 40 run for 60 min at most"
 
 
 def test_where_nothing_is_known_nothing_is_odd() -> None:

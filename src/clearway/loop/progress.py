@@ -146,11 +146,17 @@ def _moves(old: Forecast, new: Forecast, elapsed_us: int, levels: tuple[int, ...
     return False
 
 
-def forecast_of(world: World, entry: JobEntry) -> Forecast | None:
-    """Return the forecast of a job's attempt from its start, by all that it has told; None where there is none."""
+def forecast_of(world: World, entry: JobEntry, now_us: int) -> tuple[Forecast | None, int]:
+    """Return the forecast of a job's attempt by all that it has told, and how much of that is over.
+
+    It runs from the attempt's start, without the time that it stood still since it told that. None where there is none.
+    """
     said, heard = world.state.view.forecasts.said.get(entry.id), world.progressing.heard_of(entry.id, entry.attempt)
+    ran_us = max(entry.run_us(now_us), 0)
     found = None if heard is None else heard.informed(said)
-    return said if found is None else found
+    if heard is None or found is None:
+        return said, ran_us
+    return found, max(heard.elapsed_us + ran_us - heard.ran_us, 0)
 
 
 def left_of(world: World, job: JobId, now_us: int) -> tuple[int, int, int] | None:
@@ -159,9 +165,10 @@ def left_of(world: World, job: JobId, now_us: int) -> tuple[int, int, int] | Non
     None where nothing is known of that. From any thread.
     """
     entry = world.jobs.get(job)
-    found = forecast_of(world, entry) if entry is not None and entry.state == State.RUNNING else None
-    if entry is None or found is None or found.basis == NOTHING:
+    if entry is None or entry.state != State.RUNNING:
         return None
-    elapsed_us = max(now_us - entry.started_us, 0)
-    low_us, half_us, high_us = (found.given(elapsed_us, level) - elapsed_us for level in (LOW, HALF, HIGH))
+    found, ran_us = forecast_of(world, entry, now_us)
+    if found is None or found.basis == NOTHING:
+        return None
+    low_us, half_us, high_us = (found.given(ran_us, level) - ran_us for level in (LOW, HALF, HIGH))
     return low_us, half_us, high_us

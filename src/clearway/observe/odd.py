@@ -64,7 +64,7 @@ def odd_jobs(world: World, rows: Iterable[JobRow], now_us: int) -> Iterator[tupl
 def _stalled(world: World, entry: JobEntry, now_us: int) -> Odd | None:
     heard = world.progressing.heard_of(entry.id, entry.attempt)
     apart_us = None if heard is None else heard.apart_us
-    if heard is None or apart_us is None:
+    if heard is None or apart_us is None or 0 < heard.total <= heard.step:  # after its last step it only tidies up
         return None
     still_us = entry.run_us(now_us) - heard.ran_us  # what it stood still by order is not counted
     if still_us <= max(PAUSES * apart_us, LEAST_STILL_US):
@@ -75,12 +75,11 @@ def _stalled(world: World, entry: JobEntry, now_us: int) -> Odd | None:
 
 
 def _overrun(world: World, entry: JobEntry, now_us: int) -> Odd | None:
-    said = forecast_of(world, entry)
-    if said is None or said.basis == NOTHING or now_us - entry.started_us <= far_us(said):
+    said, ran_us = forecast_of(world, entry, now_us)  # what it stood still by order is not counted
+    if said is None or said.basis == NOTHING or ran_us <= far_us(said):
         return None
-    ran, most = rough(now_us - entry.started_us), rough(said.quantiles[-1])
-    text = f"runs for {ran}; of such jobs 39 in 40 run for {most} at most"
-    return Odd("overrun", entry.started_us + far_us(said), text)
+    text = f"runs for {rough(ran_us)}; of such jobs 39 in 40 run for {rough(said.quantiles[-1])} at most"
+    return Odd("overrun", now_us - ran_us + far_us(said), text)
 
 
 def rough(us: int) -> str:

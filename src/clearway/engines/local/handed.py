@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,6 +13,7 @@ from clearway.model.errors import EngineError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
 
     from clearway.model.actions import Launch
     from clearway.model.events import TaskRef
@@ -41,13 +45,22 @@ def hand_over(launch: Launch, home: Path) -> dict[str, str]:
     return files
 
 
+def opened(path: Path) -> BinaryIO:
+    """Open a file that a task wrote. OSError for what is none any more: it may have put a pipe or a link there."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no plain file", str(path))
+    return file
+
+
 def result_of(home: Path, task: TaskRef) -> str:
     """Return the JSON text that a task gave back, empty where it gave none; what is no JSON counts as a text.
 
     One that is too long, or nested too deep, comes as it is: whoever takes it sees that, and refuses it.
     """
     try:
-        with path_of(home, task, "result").open("rb") as file:
+        with opened(path_of(home, task, "result")) as file:
             data = file.read(MOST_BYTES)
     except OSError:
         return ""

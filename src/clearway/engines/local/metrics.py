@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clearway.engines.local.handed import path_of
+from clearway.engines.local.handed import opened, path_of
 from clearway.engines.local.reached import MOST_STEP, Reached
 from clearway.ports.engine import TaskReported
 
@@ -69,7 +69,7 @@ class Metrics:
     def _news(self, task: TaskRef) -> list[TaskReported]:
         offset, lines = self._read[task]
         try:
-            with path_of(self._home, task, "metrics").open("rb") as file:
+            with opened(path_of(self._home, task, "metrics")) as file:
                 file.seek(offset)
                 data = file.read(MOST_BYTES)
         except OSError:

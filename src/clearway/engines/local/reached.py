@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clearway.engines.local.handed import path_of
+from clearway.engines.local.handed import opened, path_of
 from clearway.ports.engine import TaskReported
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Reached:
             if now == self._seen[task] or not about.st_size:
                 return None
             self._seen[task] = now
-            with path.open("rb") as file:
+            with opened(path) as file:
                 file.seek(max(about.st_size - LAST_BYTES, 0))
                 lines = file.read(LAST_BYTES).split(b"\n")[:-1]
         except OSError:  # nothing has been told yet, or nothing that can be read
