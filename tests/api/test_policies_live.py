@@ -119,3 +119,8 @@ def test_it_is_compared_shown_and_refused_where_it_cannot_be(home: Path) -> None
     assert product("policy", "shadow", "--off").code == 0
     assert client.policy()["candidate"] is None
     assert [change["what"] for change in client.policy()["changes"]][:2] == ["tried no longer", "tried beside it"]
+    client.shadow("sjf")
+    until(lambda: sees(client), "the next candidate is followed")
+    os.kill(children(home)[0], signal.SIGSTOP)  # one that hangs is ended all the same
+    client.end_shadow()
+    until(lambda: children(home) == [], "the process is gone")

@@ -17,6 +17,7 @@ from clearway.model.errors import LedgerError
 from clearway.model.fleet import NodeSpec, PolicySpec
 from clearway.model.job import Demand, JobSpec, Role
 from clearway.model.policies import Guard, SetShadow, Worse
+from clearway.model.use import Used
 from clearway.model.values import SECOND_US
 from clearway.sim.engine import SimEngine
 from clearway.sim.heap import VirtualClock
@@ -25,6 +26,7 @@ from clearway.store.memory import MemoryJournal
 from clearway.testing.virtual import run_virtual
 from clearway.whatif.shadow.beside import Beside
 from clearway.whatif.shadow.pairs import LIVE, SHADOW, Pairs, Sums, of_kind, worst
+from tests.loop.test_sizing import GIB, ends, spec, taught
 from tests.test_differential import SETTINGS, machines, workload
 
 if TYPE_CHECKING:
@@ -126,6 +128,25 @@ def test_a_candidate_that_decides_the_same_never_parts(seed: int) -> None:
     assert (whole.same, whole.wait_us[0] - whole.wait_us[1]) == (whole.jobs, 0)
     assert found.shadow.world.jobs.keys() == world.jobs.keys()
     assert sum(map(len, found._reality._own.values())) <= 2 * len(world.jobs)  # what is over is forgotten
+
+
+def test_what_jobs_need_is_given_to_them_in_both_worlds() -> None:
+    """Jobs that are given less than they ask for, one of them too little, wait as long beside as they really do."""
+    made, journal = taught(spec()), MemoryJournal()
+    made.step(SetShadow("same", replace(PolicySpec(), calm_us=1)))
+    record = made.world.state.revision
+    jobs = [made.submit(spec())[0] for _ in range(5)]  # of two GPUs
+    ends(made, jobs[0], 137, oom=True, used=Used(peak_memory=2 * GIB))
+    for job in (jobs[1], jobs[0], *jobs[2:]):
+        ends(made, job)
+    made.pass_s(1)
+    journal.append(made.journal)
+    found = Beside(journal, record, RunTimes())
+    found.follow()
+    found.shadow.advance(found.now_us + 2)
+    whole = sums(found)
+    assert (whole.jobs, whole.same, whole.wait_us[LIVE]) == (5, 5, whole.wait_us[SHADOW])
+    assert found.shadow.world.jobs == {}
 
 
 def test_another_policy_holds_its_books_among_all_kinds_of_jobs() -> None:

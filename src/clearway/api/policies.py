@@ -12,9 +12,9 @@ from clearway.api.desk import TheDesk, answer
 from clearway.api.moments import iso
 from clearway.api.policy_rows import policy_row
 from clearway.api.roles import guarded
-from clearway.api.who import noted
+from clearway.api.who import Role, noted
 from clearway.model import values as v
-from clearway.model.errors import InputError
+from clearway.model.errors import InputError, NotAllowedError
 from clearway.model.policies import EndShadow, Promote, Rollback, SetShadow
 from clearway.model.words import Word, read_words
 from clearway.policies.registry import BUNDLES, ORDERS
@@ -50,7 +50,7 @@ def policy(desk: TheDesk) -> Response:
 
 
 def _row(desk: Desk) -> dict[str, Any]:
-    return policy_row(desk.board.policy, desk.controller.world.state.policies)
+    return policy_row(desk.board.policy, desk.controller.world.state.policies, desk.shadowing.blind())
 
 
 @router.get("/policy/comparison")
@@ -80,7 +80,9 @@ async def set_shadow(desk: TheDesk, request: Request) -> Response:
 
 @router.post("/policy/shadow/end")
 async def end_shadow(desk: TheDesk) -> Response:
-    """Have none decide beside the one in force any more; a guard ends with it."""
+    """Have none decide beside the one in force any more; a guard ends with it, where an admin says so."""
+    if desk.who.role < Role.admin and desk.controller.world.state.policies.guard is not None:
+        raise NotAllowedError("the guard of a promotion goes by it: an admin may end that")
     await desk.ask(EndShadow(desk.login))
     return answer(_row(desk))
 

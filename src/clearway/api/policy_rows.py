@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from clearway.model.policies import Candidate, Guard, PolicyChange, PolicyStanding, Worse
 
 
-def policy_row(spec: PolicySpec | None, standing: PolicyStanding) -> dict[str, Any]:
-    """Return the policy in force, with all its words; None: none was ever set."""
+def policy_row(spec: PolicySpec | None, standing: PolicyStanding, blind: str = "") -> dict[str, Any]:
+    """Return the policy in force, with all its words; None: none was ever set. `blind`: why its guard sees nothing."""
     return {
         "name": next((name for name, bundle in BUNDLES.items() if bundle == spec), None),
         "called": standing.name or None,
@@ -28,7 +28,7 @@ def policy_row(spec: PolicySpec | None, standing: PolicyStanding) -> dict[str, A
         "settings": None if standing.settings is None else name_of(standing.settings),
         "before": None if standing.before is None else standing.before.name,
         "candidate": None if standing.candidate is None else candidate_row(standing.candidate),
-        "guard": None if standing.guard is None else guard_row(standing.guard),
+        "guard": None if standing.guard is None else guard_row(standing.guard, blind),
         "changes": [_change(one) for one in reversed(standing.changes)],
     }
 
@@ -39,10 +39,11 @@ def candidate_row(one: Candidate) -> dict[str, Any]:
     return {"name": one.name, "words": words, "since": iso(one.since_us), "by": one.by or None, "record": one.record}
 
 
-def guard_row(one: Guard) -> dict[str, Any]:
-    """Return what a guard bears; times in seconds."""
+def guard_row(one: Guard, blind: str = "") -> dict[str, Any]:
+    """Return what a guard bears, and why it sees nothing now; times in seconds."""
     return {
         "until": iso(one.until_us), "bound": one.percent, "least_s": one.least_us / SECOND_US, "jobs": one.jobs,
+        "blind": blind or None,
     }  # fmt: skip
 
 

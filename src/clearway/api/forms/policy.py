@@ -63,6 +63,7 @@ class Guard(Form):
     bound: Annotated[int, says("where a tenant waits so many percent longer than it would have")]
     least_s: Annotated[float, says("and so many seconds longer at least")]
     jobs: Annotated[int, says("by the mean of at least so many of its jobs")]
+    blind: Annotated[str | None, says("why it sees nothing now, and takes nothing back")]
 
 
 class Worse(Form):

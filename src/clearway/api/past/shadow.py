@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from queue import SimpleQueue
@@ -36,6 +37,8 @@ PIECE_BYTES = 2**16
 MOST_BYTES = 4 * 2**30
 """So much memory it may have: it gives up before the machine's runs out."""
 MILLI = 1000
+AT_ONCE, ANSWER_S = 500, 2.0
+"""It follows so many records at a time, and answers at the latest behind those after so long."""
 
 
 class Beginning(msgspec.Struct, frozen=True):
@@ -56,13 +59,21 @@ def main() -> int:
         with closing(open_reader(load_settings(home_dir(Path(asked.home)), {"store": asked.store}))) as journal:
             beside = Beside(journal, asked.record, RunTimes())
             for line in lines:
-                more = beside.follow(json.loads(line)["now_us"])
-                _say(told(beside, more=more))
+                _say(told(beside, more=_followed(beside, json.loads(line)["now_us"])))
     except MemoryError:
         _say({"failed": f"it needs more than {MOST_BYTES // 2**30} GiB of memory"})
     except (ClearwayError, ValueError, OSError) as error:
         _say({"failed": str(error)})
     return 0
+
+
+def _followed(beside: Beside, now_us: int) -> bool:
+    """Follow the journal for a while; return whether there is more."""
+    until_s = time.monotonic() + ANSWER_S
+    while more := beside.follow(now_us, AT_ONCE):
+        if time.monotonic() > until_s:
+            break
+    return more
 
 
 def _lines() -> Iterator[bytes]:

@@ -33,6 +33,12 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 LOOK_S = 1.0
 """So often it is asked how it stands: the guard sees what starves somebody within that time."""
 RETRY_S = 60.0
+LATE_S = 15.0
+"""A process that has not answered for so long does not see what is so now: that is said."""
+SILENT_S = 600.0
+"""One that has not answered for so long is ended. It may take minutes to come to the record of its candidate."""
+END_S = 5.0
+"""A process has so long to end when its stdin does."""
 LONGEST_LINE = 2**24
 Row = dict[str, Any]
 
@@ -47,6 +53,7 @@ class Shadowing:
         self._record = 0
         self._row: Row | None = None
         self._failed, self._again_s = "", 0.0
+        self._asked_s: float | None = None
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -74,13 +81,26 @@ class Shadowing:
         elif row is None or self._record != candidate.record:
             state = "beginning"
         else:
-            state = "catching up" if row["behind"] else "watching"
+            state = "catching up" if row["behind"] or self._late_s() else "watching"
         known = row if state in {"watching", "catching up", "failed"} else None
         return {
             "state": state, "reason": failed if state == "failed" else None,
             "in_force": self._standing.name or None, "candidate": None if candidate is None else candidate.name,
             "comparison": known,
         }  # fmt: skip
+
+    def blind(self) -> str:
+        """Return why nobody looks for the guard now; empty: somebody does, or begins to."""
+        if self.row()["state"] == "failed":
+            return self._failed
+        late_s = self._late_s()
+        return f"its process has not answered for {late_s:.0f} s" if late_s else ""
+
+    def _late_s(self) -> float:
+        """Return for how long the process has not answered, 0 where that is not long."""
+        asked_s = self._asked_s
+        waited_s = 0.0 if asked_s is None else time.monotonic() - asked_s
+        return waited_s if waited_s >= LATE_S else 0.0
 
     async def _run(self) -> None:
         while True:
@@ -104,6 +124,8 @@ class Shadowing:
                 return
             self._process = await self._begin(candidate)
         told = await self._ask(self._process)
+        if told is None:
+            return
         if "failed" in told:
             raise ControllerError(told["failed"])
         self._failed, self._row = "", told["comparison"]
@@ -119,13 +141,31 @@ class Shadowing:
         _tell(process, {"home": str(settings.home), "store": settings.store, "record": candidate.record})
         return process
 
-    async def _ask(self, process: Process) -> Row:
+    async def _ask(self, process: Process) -> Row | None:
+        """Return what the process tells; None: its candidate is none any more."""
         _tell(process, {"now_us": self._desk.controller.now_us()})
-        line = b"" if process.stdout is None else await process.stdout.readline()
+        line = b"" if process.stdout is None else await self._answer(process.stdout)
+        if line is None:
+            return None
         if not line:
             raise ControllerError(f"its process has ended with code {await process.wait()}")
         found: Row = json.loads(line)
         return found
+
+    async def _answer(self, stdout: asyncio.StreamReader) -> bytes | None:
+        self._asked_s = asked_s = time.monotonic()
+        reading = asyncio.ensure_future(stdout.readline())
+        try:
+            while not (await asyncio.wait({reading}, timeout=LOOK_S))[0]:
+                candidate = self._standing.candidate
+                if candidate is None or candidate.record != self._record:
+                    return None
+                if time.monotonic() - asked_s > SILENT_S:
+                    raise ControllerError(f"its process has not answered for {SILENT_S:.0f} s")
+            return reading.result()
+        finally:
+            self._asked_s = None
+            reading.cancel()
 
     async def _take_back(self, promoted: int, worse: Worse) -> None:
         with suppress(ConflictError):  # somebody was first
@@ -140,14 +180,18 @@ class Shadowing:
         self._failed, self._again_s = why, time.monotonic() + RETRY_S
 
     async def _end(self, *, keep: bool = False) -> None:
-        """End the process: it does so when its stdin ends. Not `keep`: what it told is forgotten."""
+        """End the process: it does so when its stdin ends, or is killed. Not `keep`: what it told is forgotten."""
         process, self._process = self._process, None
         if not keep:
             self._row, self._failed = None, ""
         if process is not None:
             if process.stdin is not None:
                 process.stdin.close()
-            await process.wait()
+            try:
+                await asyncio.wait_for(process.wait(), END_S)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
 
 
 def _tell(process: Process, line: Row) -> None:

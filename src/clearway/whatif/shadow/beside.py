@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from clearway.ports.journal import Journal
 
 MOST_AT_ONCE = 20_000
-"""So many records are followed before it is told how it stands: an answer is waited for."""
+"""So many records are followed at a time where nobody says otherwise."""
 
 
 class Begun(NamedTuple):
@@ -59,7 +59,7 @@ class Beside:
         for job in self.live.jobs.values():
             if not job.held and not job.attempt:
                 self.pairs.enter(job.id, job.spec, job.submitted_us)
-        self.shadow = ShadowWorld(self.live, candidate.policy, forecaster, self._reality, self.pairs)
+        self.shadow = ShadowWorld(self.live, candidate.policy, self._forecasting, self._reality, self.pairs)
 
     @property
     def now_us(self) -> int:

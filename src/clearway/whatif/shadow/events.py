@@ -61,12 +61,20 @@ def at_once(world: World, live: World, record: Record) -> None:
             state.next_job = max(state.next_job, record.job + 1)
         case ev.Forecasted() if record.job in world.jobs and record.job not in state.view.forecasts.said:
             world.apply(replace(record, at_us=world.now_us))
+        case ev.Sized() if _to_be_sized(world, record):
+            world.apply(replace(record, at_us=world.now_us))
         case fe.Ticked() if record.job is not None and record.job in world.jobs:
             world.jobs[record.job].gate = record.gate
         case fe.RunFreed():
             _free(world, live)
         case _:
             _nodes_at_once(world, record)
+
+
+def _to_be_sized(world: World, record: ev.Sized) -> bool:
+    """Return whether a job is to have other amounts than it asks for before its first attempt here, too."""
+    entry = world.jobs.get(record.job)
+    return entry is not None and not (entry.attempt or entry.needs or entry.cls is not None)
 
 
 def _nodes_at_once(world: World, record: Record) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from clearway.core.profile import NEVER
+from clearway.loop import sizing
 from clearway.model.forecast import HALF
 from clearway.model.states import End, State
 from clearway.model.values import SECOND_US
@@ -36,6 +37,7 @@ class Reality:
         """Know of nothing yet; `live` is followed by whoever has it."""
         self.live = live
         self._own: dict[JobId, list[Own]] = {}
+        self._short: dict[JobId, Own] = {}
 
     def ended(self, record: AttemptEnded) -> None:
         """Take note of an end, before it is applied to the world in charge."""
@@ -50,14 +52,20 @@ class Reality:
             own = Own(NEVER, 0, oom=False)  # a limit ended it, and ends it again
         else:
             return
-        self._own.setdefault(record.job, []).append(own)
+        if sizing.ran_short(entry, record.end, record.cause):  # that is no retry, and comes only of the lower amounts
+            self._short[record.job] = own
+        else:
+            self._own.setdefault(record.job, []).append(own)
 
     def forget(self, job: JobId) -> None:
         """Forget a job that is over everywhere."""
         self._own.pop(job, None)
+        self._short.pop(job, None)
 
     def own(self, entry: JobEntry) -> Own | None:
         """Return how the present attempt of a job ends by itself, None where that is not known yet."""
+        if entry.id in self._short and any(need.applied for need in entry.needs):
+            return self._short[entry.id]
         known = self._own.get(entry.id, ())
         return known[entry.retries] if entry.retries < len(known) else None
 

@@ -10,7 +10,6 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 from clearway.core.profile import NEVER
-from clearway.loop.forecasting import Forecasting
 from clearway.model import events as ev
 from clearway.model.states import State
 from clearway.ports.engine import TaskIsGone
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clearway.loop.entry import JobEntry
+    from clearway.loop.forecasting import Forecasting
     from clearway.loop.world import World
     from clearway.model.asks import Ask
     from clearway.model.events import Record
     from clearway.model.fleet import PolicySpec
     from clearway.model.ids import JobId
     from clearway.ports.engine import Report
-    from clearway.ports.forecaster import Forecaster
     from clearway.whatif.shadow.pairs import Pairs
     from clearway.whatif.shadow.reality import Reality
 
@@ -36,11 +35,14 @@ if TYPE_CHECKING:
 class ShadowWorld:
     """A twin of the world in charge from a moment on, under another policy."""
 
-    def __init__(self, live: World, policy: PolicySpec, forecaster: Forecaster, reality: Reality, pairs: Pairs) -> None:
-        """Begin as the world in charge stands, between two turns of it. `pairs` is told what starts and ends."""
+    def __init__(self, live: World, policy: PolicySpec, says: Forecasting, reality: Reality, pairs: Pairs) -> None:
+        """Begin as the world in charge stands, between two turns of it. `pairs` is told what starts and ends.
+
+        `says` learns from what really happens, and forecasts for jobs that enter the line here first.
+        """
         self.world = twin(live)
         events.leave_alone(self.world)
-        self.world.forecasting = Forecasting(forecaster, learns=False)
+        self.world.forecasting = says.aside()
         self.world.apply(ev.PolicyChanged(live.now_us, policy))
         self._live, self._reality, self._pairs = live, reality, pairs
         self._ends: list[tuple[int, JobId, int]] = []

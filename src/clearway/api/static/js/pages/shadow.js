@@ -25,6 +25,7 @@ function standing(policy) {
   const { guard, before, how, by } = policy;
   const rows = [["In force", [`${policy.called ?? "own words"}, ${WHY[how]}`, by && ` by ${by.slice(0, 40)}`, policy.since && [", since ", when(policy.since)]]]];
   if (how !== "settings") rows.push(["The settings say", `${policy.settings}; that holds again when another policy stands there`]);
+  if (guard && guard.blind) rows.push(["The guard sees nothing", guard.blind]);
   if (guard) rows.push(["Guard", ["until ", when(guard.until), `: ${before} is put in force again where a tenant waits ${number(guard.bound)} % and ${span(guard.least_s)} longer, by the mean of ${number(guard.jobs)} jobs or more`]]);
   return h("div", { class: "body" }, pairs(rows));
 }
@@ -109,7 +110,7 @@ function acts(policy, who, again) {
   };
   const found = [];
   if (MAY_TRY.has(who.role) && guard === null) found.push(button("Try a policy", () => tryOne(policy, done)));
-  if (MAY_TRY.has(who.role) && candidate !== null)
+  if ((who.role === "admin" || (MAY_TRY.has(who.role) && guard === null)) && candidate !== null)
     found.push(button("Try it no longer", () => done(confirm(`Try ${candidate.name} no longer?`, guard ? "The guard goes by it, and ends with it. What is in force stays in force." : "What came of it so far is forgotten.", "Try it no longer", () => post("policy/shadow/end"), { grave: true }), "It is tried no longer.")));
   if (who.role === "admin" && candidate !== null && guard === null) found.push(button("Promote", () => promote(candidate, done)));
   if (who.role === "admin" && before !== null) found.push(button("Roll back", () => done(confirm(`Put ${before} in force again?`, "What runs goes on; from then on it is decided as before the promotion.", "Roll back", () => post("policy/rollback"), { grave: true }), `${before} is in force again.`)));
