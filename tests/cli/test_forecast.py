@@ -62,6 +62,11 @@ def test_a_queue_that_is_not_there_is_named(product: Product) -> None:
     assert "nobody" in said.err
 
 
+def test_where_the_past_is_too_short_that_is_said(product: Product) -> None:
+    said = product("forecast", "load", "--since", "2m")
+    assert (said.code, said.out.startswith("nothing to forecast from yet")) == (0, True), said
+
+
 def test_a_report_judges_what_was_said_by_what_came(product: Product) -> None:
     told = json.loads(product("forecast", "report", "--json", "--since", "2d", "--starts").out)
     assert [(row["name"], row["runs"]) for row in told["runs"]] == [("(all)", 46), ("default", 46)]

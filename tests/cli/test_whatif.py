@@ -182,6 +182,7 @@ def test_the_journal_of_a_controller_is_the_past(tmp_path: Path) -> None:
     [
         ([], "say what would be otherwise"),
         (["-p", "quick"], "policy: 'quick' is refused"),
+        (["-p", "sjff+none"], "did you mean 'sjf'?"),
         (["--fleet", "+8H100"], "fleet: '+8H100' is refused"),
         (["--queue", "lang.weight=1"], "did you mean 'long'"),
         (["--limit", "db"], "limit: 'db' is refused"),

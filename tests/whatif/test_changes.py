@@ -112,6 +112,11 @@ def test_words_that_a_queue_cannot_have_are_refused(change: str, said: str) -> N
         other_queues(QUEUES, [change])
 
 
+def test_where_no_queue_is_declared_it_is_said() -> None:
+    with pytest.raises(InputError, match="there is no queue here but default"):
+        other_queues((), ["default.limit.gpus=2"])
+
+
 def test_slots_of_a_shared_limit() -> None:
     assert other_limits((LimitSpec("db", 2),), ["db=4"]) == (LimitSpec("db", 4),)
     with pytest.raises(InputError, match="did you mean 'db'"):

@@ -103,7 +103,7 @@ def test_a_change_in_words(change: Change, text: str) -> None:
 
 def test_when_and_where() -> None:
     waits = Outlook("waits", start_us=60 * SECOND_US, nodes=("n1",), fits=("n1",), of_nodes=3)
-    assert expected_sentence(waits) == "expected to start at 60 s on n1, if nothing else comes and the estimates hold"
+    assert expected_sentence(waits) == "starts by 60 s on n1, if nothing else comes and no estimate is exceeded"
     assert fits_sentence(waits) == "fits only 1 of 3 nodes: n1"
     late = Outlook("waits", looked_us=60_000_000)
     assert expected_sentence(late) == "by the estimates of what runs not before 60 s; further ahead was not looked"

@@ -14,6 +14,7 @@ from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
 from clearway.model.needs import as_asked, sized
 from clearway.model.states import State
+from clearway.observe.forecast_words import forecast_row, forecast_text
 from clearway.observe.need_words import need_row
 from clearway.observe.timeline import Timeline
 
@@ -47,6 +48,7 @@ class Story:
             "use": job_use(desk, row),
             "attempts": self.entry["attempts"],
             "waits": self.entry["waits"],
+            "forecast": self._forecast(),
             "needs": [need_row(need) for need in self._needs()],
         }
 
@@ -104,6 +106,11 @@ class Story:
         """Return what the job asks for now: as it was entered, or as it was changed last."""
         found = [r.spec for r in self.records if isinstance(r, ev.Submitted | ev.Changed)]
         return sized(found[-1], as_asked(self._needs())) if found else None
+
+    def _forecast(self) -> dict[str, Any] | None:
+        """Return what was said of its run time at its submit; None: nobody said anything."""
+        said = next((r.forecast for r in self.records if isinstance(r, ev.Forecasted)), None)
+        return None if said is None else {**forecast_row(said), "text": forecast_text(said)}
 
     def _needs(self) -> tuple[Need, ...]:
         """Return what was said last of what the job needs; one that is run again gets what it asks for."""

@@ -38,6 +38,9 @@ def eta_command(shell: Shell, targets: tuple[str, ...]) -> int:
         shell.document({"jobs": rows})
     else:
         draw(COLUMNS, (_cells(row) for row in rows))
+        for row in rows:
+            if row.get("verdict") == "waits" and row["eta"] is None and row["expected"] is None:
+                shell.note(f"{shown.plain(row['name'])}: {row['text']}")
     return 1 if any(row.get("verdict") in NEVER for row in rows) else 0
 
 

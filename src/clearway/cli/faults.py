@@ -42,7 +42,7 @@ EXIT_CODES = (
         FAILED,
         (
             "something else failed; of `test`: an expectation is broken; of `wait` and `run --wait`: a job did not "
-            "succeed; of `advise`: a job would never start; of `audit` and `debug replay`: a plan comes out "
+            "succeed; of `advise` and `eta`: a job would never start; of `audit` and `debug replay`: a plan comes out "
             "otherwise"
         ),
     ),

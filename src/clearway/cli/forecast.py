@@ -37,6 +37,11 @@ def _load(shell: Shell, queue: str | None, since: str) -> None:
     if shell.as_json:
         shell.document(found)
         return
+    if not any(series["ahead"] for series in found["series"]):
+        shell.line(
+            f"nothing to forecast from yet: less than five minutes are known, since {shown.clock(found['from'])}"
+        )
+        return
     draw(_COLUMNS, [_cells(series, row) for series in found["series"] for row in series["ahead"]])
     for series in found["series"]:
         for one in series["breaks"]:

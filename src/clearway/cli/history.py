@@ -38,8 +38,12 @@ def _export(shell: Shell, file: Path) -> None:
     if shell.as_json:
         shell.document({"file": str(file), **found})
     else:
-        rest = f"; {found['unfinished']} that are not over were left out" if found["unfinished"] else ""
-        shell.line(f"wrote {found['jobs']} jobs to {file}{rest}")
+        rest = f"; left out, as they are not over: {found['unfinished']}" if found["unfinished"] else ""
+        shell.line(f"wrote {_jobs(found['jobs'])} to {file}{rest}")
+
+
+def _jobs(number: int) -> str:
+    return f"{number:,} job" if number == 1 else f"{number:,} jobs"
 
 
 def _fetched(client: Client, file: Path) -> dict[str, Any]:
@@ -157,7 +161,7 @@ def _told(shell: Shell, found: Imported, source: str, file: Path) -> None:
         about = {"file": str(file), "source": source, "jobs": found.jobs, "first_submit": first, "last_submit": last}
         shell.document({**about, **found.gaps.document()})
         return
-    shell.line(f"wrote {found.jobs:,} jobs to {file}, submitted from {first} to {last}")
+    shell.line(f"wrote {_jobs(found.jobs)} to {file}, submitted from {first} to {last}")
     _say_gaps(shell, found)
 
 

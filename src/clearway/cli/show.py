@@ -63,6 +63,7 @@ def _facts(row: dict[str, Any]) -> list[tuple[str, str | Cell]]:
         ("command", _command(row["command"])),
         ("in", row["command"]["workdir"] if row["command"] else ""),
         *(asked(row["words"]) if row["words"] else [("asks for", _asked(row))]),
+        ("forecast", row["forecast"]["text"] if row.get("forecast") else ""),
         *(("needs", need["text"]) for need in row["needs"]),
         ("runs on" if row["ended"] is None else "ran on", placed(row)),
         ("queue", f"{row['queue']}, priority {row['priority']}"),

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model import policy_events as pe
-from clearway.model.forecast import HALF, HIGH, LOW
-from clearway.model.values import SECOND_US
+from clearway.observe.forecast_words import forecast_row, forecast_text, progress_row, progress_text
 from clearway.observe.need_words import need_row
 from clearway.observe.words import sentence
 
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from clearway.model.events import Record
-    from clearway.model.forecast import Forecast
     from clearway.model.ids import NodeId
     from clearway.model.reasons import Reason
     from clearway.observe.timeline import Face
@@ -38,17 +36,6 @@ _OF_BUDGET: dict[type, str] = {
     ev.BudgetUsedUp: "used_up",
     ev.BudgetBegan: "began",
 }
-
-
-def forecast_row(said: Forecast) -> dict[str, Any]:
-    """Return a forecast as people read it: the median and the ends of the 80 % interval, in seconds."""
-    low, middle, high = (said.at(level) / SECOND_US for level in (LOW, HALF, HIGH))
-    return {"median_s": middle, "low_s": low, "high_s": high, "basis": said.basis, "runs": said.runs}
-
-
-def progress_row(told: ev.Progressed) -> dict[str, Any]:
-    """Return how far an attempt said that it is, and how long it runs from its start by that."""
-    return {"step": told.step, "total": told.total, **forecast_row(told.forecast)}
 
 
 class EventRows:
@@ -138,11 +125,12 @@ class EventRows:
         if isinstance(r, ev.DevicesChanged):
             return {"kind": "device_unhealthy", "node": self._node(r.node), "devices": list(r.unhealthy)}
         if isinstance(r, ev.Forecasted):
-            return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast)}
+            return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast), "text": forecast_text(r.forecast)}
         if isinstance(r, ev.Sized):
             return {"kind": "sized", "job": r.job, "needs": [need_row(need) for need in r.needs]}
         if isinstance(r, ev.Progressed):
-            return {"kind": "progress", "job": r.job, "attempt": r.attempt, **progress_row(r)}
+            told = {**progress_row(r), "text": progress_text(r)}
+            return {"kind": "progress", "job": r.job, "attempt": r.attempt, **told}
         if isinstance(r, ev.IdleWarned):
             return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
         if isinstance(r, ev.BudgetChanged | ev.BudgetNoticed | ev.BudgetUsedUp | ev.BudgetBegan):

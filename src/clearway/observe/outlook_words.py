@@ -68,7 +68,7 @@ def expected_sentence(outlook: Outlook, moment: Moment = amounts.seconds) -> str
     if outlook.start_us is None:
         return "nobody knows when it will start: what it waits for has no estimate of its end"
     where = f" on {_some(outlook.nodes)}"
-    return f"expected to start at {moment(outlook.start_us)}{where}, if nothing else comes and the estimates hold"
+    return f"starts by {moment(outlook.start_us)}{where}, if nothing else comes and no estimate is exceeded"
 
 
 def eta_sentence(eta: Eta, moment: Moment = amounts.seconds) -> str:

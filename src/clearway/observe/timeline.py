@@ -23,8 +23,8 @@ from clearway.model.states import State, shown
 from clearway.model.use import together
 from clearway.model.values import SECOND_US
 from clearway.observe import amounts
-from clearway.observe.event_rows import forecast_row, progress_row
 from clearway.observe.flow_lines import FlowLines
+from clearway.observe.forecast_words import forecast_row, progress_row
 from clearway.observe.need_words import need_row
 from clearway.observe.summary import Summary
 from clearway.observe.tracks import AttemptTrack, ClassHistory, JobTrack, MachineTrack, TaskTrack, stretches

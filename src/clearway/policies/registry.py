@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -88,9 +89,16 @@ def _joined(name: str, also: str) -> dict[str, object]:
     orders = [p for p in parts if p in ORDERS]
     backfills = [p for p in parts if p in BACKFILLS]
     if not orders or len(backfills) > 1 or any(p not in (*orders, *backfills, ORACLE) for p in parts):
-        raise InputError("policy", name, _RULE + also)
+        raise InputError("policy", name, _RULE + also + _nearest(parts))
     estimate = {"estimate": ORACLE} if ORACLE in parts else {}
     return {"order": orders, "backfill": backfills[0] if backfills else "easy", **estimate}
+
+
+def _nearest(parts: list[str]) -> str:
+    """Return the known words that unknown ones may have been meant for."""
+    known = (*sorted(BUNDLES), *sorted(ORDERS), *BACKFILLS, ORACLE)
+    near = [found[0] for part in parts if part not in known and (found := get_close_matches(part, known, 1))]
+    return f"; did you mean {', '.join(map(repr, near))}?" if near else ""
 
 
 def name_of(spec: PolicySpec) -> str:

@@ -121,6 +121,10 @@ def other_queues(queues: Sequence[QueueSpec], changes: Iterable[str]) -> tuple[Q
         path, equals, text = change.partition("=")
         name = max((one for one in found if path.startswith(f"{one}.")), key=len, default="")
         if not equals or not text or not name:
+            if not found:
+                raise InputError(
+                    "queue", change, "there is no queue here but default, which has no words until it is declared"
+                )
             rule = _known("QUEUE.WORD=VALUE, such as research.guarantee.gpus=16", path.partition(".")[0], list(found))
             raise InputError("queue", change, rule)
         words = queue_words(found[name])

@@ -165,6 +165,17 @@ class Wait(Form):
     reasons: Annotated[list[WordedReason], says("what it waited for")]
 
 
+class RunTime(Form):
+    """How long a job was forecast to run, from its start."""
+
+    median_s: Annotated[float, says("seconds that it runs at most with even chances")]
+    low_s: Annotated[float, says("seconds below which 1 of 10 such runs ends")]
+    high_s: Annotated[float, says("seconds above which 1 of 10 such runs ends")]
+    basis: Annotated[str, says("what it rests on most")]
+    runs: Annotated[int, says("on how many past runs")]
+    text: Annotated[str, says("a sentence")]
+
+
 class JobShown(Job):
     """One job whole."""
 
@@ -175,6 +186,7 @@ class JobShown(Job):
     use: Annotated[Use | None, says("what it uses now; null where nothing is measured")]
     attempts: Annotated[list[Attempt], says("its attempts, the first one first")]
     waits: Annotated[list[Wait], says("what it waited for, without gaps")]
+    forecast: Annotated[RunTime | None, says("how long it was forecast to run; null where nobody forecast it")]
     needs: Annotated[list[Need], says("where runs of the like took other amounts than it asks for")]
 
 
@@ -204,6 +216,7 @@ class JobEvent(Form):
     ] = UNSET
     basis: Annotated[str | UnsetType, says("of `forecast`, `progress`: what it rests on most")] = UNSET
     runs: Annotated[int | UnsetType, says("of `forecast`, `progress`: on how many past runs")] = UNSET
+    text: Annotated[str | UnsetType, says("of `forecast`, `progress`: a sentence")] = UNSET
     step: Annotated[int | UnsetType, says("of `progress`: the step at which it is")] = UNSET
     total: Annotated[int | UnsetType, says("of `progress`: how many steps there are")] = UNSET
 

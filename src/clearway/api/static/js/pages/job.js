@@ -175,6 +175,6 @@ function shown(name, value) {
 
 function eventsPanel(events) {
   const list = h("ol", { class: "events" });
-  keyed(list, [...events].reverse().slice(0, 100), (event) => `${event.at} ${event.kind} ${event.attempt ?? ""}`, (event) => h("li", {}, when(event.at, { withSeconds: true }), h("strong", {}, event.kind.replaceAll("_", " ")), event.cause && h("span", { class: "quiet name" }, local(event.cause))));
+  keyed(list, [...events].reverse().slice(0, 100), (event) => `${event.at} ${event.kind} ${event.attempt ?? ""}`, (event) => h("li", {}, when(event.at, { withSeconds: true }), h("strong", {}, event.kind.replaceAll("_", " ")), (event.cause ?? event.text) && h("span", { class: "quiet name" }, local(event.cause ?? event.text))));
   return panel("Events", { note: events.length > 100 ? `the latest 100 of ${brief(events.length)}` : "latest first" }, h("div", { class: "body" }, list));
 }

@@ -96,7 +96,7 @@ function history(changes) {
     { name: "By", cell: (one) => h("span", { class: "name" }, one.by ?? (one.worse ? "the guard" : "–")) },
     { name: "Why", wide: true, cell: why },
   ];
-  return [h("h3", { class: "body" }, "Last changes"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Last changes of policies" }, table(columns, changes, { caption: "Changes of policies, newest first" }))];
+  return [h("h3", { class: "body apart" }, "Last changes"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Last changes of policies" }, table(columns, changes, { caption: "Changes of policies, newest first" }))];
 }
 
 function acts(policy, who, again) {
