@@ -116,6 +116,21 @@ def test_with_too_little_patience_nothing_is_said() -> None:
     assert etas(made.world, [waits], made.now_us, goes_on=lambda: next(left, None) is not None) == {}
 
 
+def test_jobs_of_one_question_are_looked_ahead_for_together() -> None:
+    made = bench(Told(runs=sure(100), new=sure(1)))
+    made.submit(job("runs"))
+    asked = {1: 0, 8: 0}
+    for many in asked:
+
+        def draws(many: int = many) -> bool:
+            asked[many] += 1
+            return True
+
+        found = advise(made.world, [job("new")] * many, made.now_us, draws=draws)
+        assert all(one.eta is not None for one in found)
+    assert asked[8] < 12 * asked[1], "moments of the last one, not those of each: 36 times as many"
+
+
 def test_what_never_starts_has_no_moment() -> None:
     made = bench(Told())
     made.submit(job("runs"))

@@ -14,7 +14,7 @@ from clearway.model import events as ev
 from clearway.model.flow_events import Reopened
 from clearway.model.needs import as_asked, sized
 from clearway.model.states import State
-from clearway.observe.forecast_words import forecast_row, forecast_text
+from clearway.observe.forecast_words import TEXTS, forecast_row, forecast_text
 from clearway.observe.need_words import need_row
 from clearway.observe.timeline import Timeline
 
@@ -110,7 +110,10 @@ class Story:
     def _forecast(self) -> dict[str, Any] | None:
         """Return what was said of its run time at its submit; None: nobody said anything."""
         said = next((r.forecast for r in self.records if isinstance(r, ev.Forecasted)), None)
-        return None if said is None else {**forecast_row(said), "text": forecast_text(said)}
+        if said is None:
+            return None
+        row = forecast_row(said)
+        return {**row, "text": forecast_text(row)}
 
     def _needs(self) -> tuple[Need, ...]:
         """Return what was said last of what the job needs; one that is run again gets what it asks for."""
@@ -151,7 +154,7 @@ def story_of(desk: Desk, job: JobId) -> Story:
 def events_of(desk: Desk, job: JobId) -> list[dict[str, Any]]:
     """Return what happened to a job, as events of docs/timeline.md with dates."""
     found: list[dict[str, Any]] = _timeline(desk, desk.records(job)).as_dict()["events"]
-    return found
+    return [{**event, "text": TEXTS[event["kind"]](event)} if event["kind"] in TEXTS else event for event in found]
 
 
 def _timeline(desk: Desk, records: Sequence[Record]) -> Timeline:

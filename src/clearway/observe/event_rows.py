@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.model import events as ev
 from clearway.model import flow_events as fe
 from clearway.model import policy_events as pe
-from clearway.observe.forecast_words import forecast_row, forecast_text, progress_row, progress_text
+from clearway.observe.forecast_words import forecast_row, progress_row
 from clearway.observe.need_words import need_row
 from clearway.observe.words import sentence
 
@@ -125,12 +125,11 @@ class EventRows:
         if isinstance(r, ev.DevicesChanged):
             return {"kind": "device_unhealthy", "node": self._node(r.node), "devices": list(r.unhealthy)}
         if isinstance(r, ev.Forecasted):
-            return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast), "text": forecast_text(r.forecast)}
+            return {"kind": "forecast", "job": r.job, **forecast_row(r.forecast)}
         if isinstance(r, ev.Sized):
             return {"kind": "sized", "job": r.job, "needs": [need_row(need) for need in r.needs]}
         if isinstance(r, ev.Progressed):
-            told = {**progress_row(r), "text": progress_text(r)}
-            return {"kind": "progress", "job": r.job, "attempt": r.attempt, **told}
+            return {"kind": "progress", "job": r.job, "attempt": r.attempt, **progress_row(r)}
         if isinstance(r, ev.IdleWarned):
             return {"kind": "idle", "job": r.job, "attempt": r.attempt, "since": self._face.at(r.since_us)}
         if isinstance(r, ev.BudgetChanged | ev.BudgetNoticed | ev.BudgetUsedUp | ev.BudgetBegan):

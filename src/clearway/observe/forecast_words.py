@@ -10,6 +10,8 @@ from clearway.model.values import SECOND_US
 from clearway.observe.odd import rough
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from clearway.model.events import Progressed
     from clearway.model.forecast import Forecast
 
@@ -25,22 +27,27 @@ def progress_row(told: Progressed) -> dict[str, Any]:
     return {"step": told.step, "total": told.total, **forecast_row(told.forecast)}
 
 
-def progress_text(told: Progressed) -> str:
-    """Return the same in words: `step 3 of 10; about 40 min (80 %: 30 min to 55 min) in all`."""
-    total = f" of {told.total}" if told.total else ""
-    return f"step {told.step}{total}; {_span(told.forecast)} in all"
+def forecast_text(row: Mapping[str, Any]) -> str:
+    """Return such a row in words: `about 40 min (80 %: 30 min to 55 min), by 12 runs of this name`."""
+    basis, runs = row["basis"].replace("all runs", "runs of all"), row["runs"]
+    if basis == NOTHING:
+        return f"nothing known; taken for {_span(row)}"
+    if not basis.startswith("runs "):
+        return f"{_span(row)}, by {basis}"
+    by = basis.replace("runs", "run", 1) if runs == 1 else basis
+    return f"{_span(row)}, by {runs} {by}"
 
 
-def forecast_text(said: Forecast) -> str:
-    """Return how long it runs, and by what: `about 40 min (80 %: 30 min to 55 min), by 12 runs of this name`."""
-    if said.basis == NOTHING:
-        return f"nothing known; taken for {_span(said)}"
-    if said.basis.startswith("runs of"):
-        by = said.basis.replace("runs", "run", 1) if said.runs == 1 else said.basis
-        return f"{_span(said)}, by {said.runs} {by}"
-    return f"{_span(said)}, by {said.basis}"
+def progress_text(row: Mapping[str, Any]) -> str:
+    """Return such a row in words: `step 3 of 10; about 40 min (80 %: 30 min to 55 min) in all`."""
+    total = f" of {row['total']}" if row["total"] else ""
+    return f"step {row['step']}{total}; {_span(row)} in all"
 
 
-def _span(said: Forecast) -> str:
-    low, middle, high = (rough(said.at(level)) for level in (LOW, HALF, HIGH))
+def _span(row: Mapping[str, Any]) -> str:
+    low, middle, high = (rough(int(row[key] * SECOND_US)) for key in ("low_s", "median_s", "high_s"))
     return f"about {middle} (80 %: {low} to {high})"
+
+
+TEXTS: dict[str, Callable[[Mapping[str, Any]], str]] = {"forecast": forecast_text, "progress": progress_text}
+"""How events of a kind are told."""

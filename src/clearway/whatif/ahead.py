@@ -45,16 +45,19 @@ def ahead(world: World, jobs: Sequence[JobId], now_us: int, first: Sequence[Ask]
     return Ahead(twin(world), frozenset(jobs), now_us).run(first)
 
 
-def look_ahead(world: World, job: JobId, now_us: int, goes_on: Callable[[], bool]) -> tuple[Begins | None, int | None]:
-    """Return when one job will start, None where that is not known; and if looking was cut short, up to when it was.
+def look_ahead(
+    world: World, jobs: Sequence[JobId], now_us: int, goes_on: Callable[[], bool]
+) -> tuple[dict[JobId, Begins], int | None]:
+    """Return when jobs will start, as far as that is known; and if looking was cut short, up to when it was.
 
     `goes_on` is asked before each moment that is looked at, and before the world is copied for that.
     """
+    if not jobs:
+        return {}, None
     if not goes_on():
-        return None, now_us
-    looking = Ahead(twin(world), frozenset((job,)), now_us)
-    found = looking.run((), goes_on).get(job)
-    return found, looking.now_us if found is None and looking.cut else None
+        return {}, now_us
+    looking = Ahead(twin(world), frozenset(jobs), now_us)
+    return looking.run((), goes_on), looking.now_us if looking.cut else None
 
 
 class Ahead:

@@ -43,8 +43,6 @@ MOST_CHANGES = 4
 MOST_TRIED = 12
 """So many changes are tried in a twin at most: each costs a copy of the world and a step."""
 SHOWN_NODES = 8
-NEVER_STARTS = frozenset({"never", "limited"})
-"""With these nothing that will come by itself is worth looking at."""
 
 
 def _always() -> bool:
@@ -68,7 +66,8 @@ def outlook(
     base = twin(world)
     step = base.step((), now_us)
     started = [record for record in step.records if isinstance(record, Started)]
-    return _of(base, job, now_us, started, (goes_on, draws))
+    (found,) = _of(base, (job,), now_us, started, (goes_on, draws))
+    return found
 
 
 def advise(
@@ -92,10 +91,34 @@ def advise(
     if not isinstance(numbers, tuple):
         raise ConflictError(f"a submit was answered with {numbers!r}")
     started = [record for record in step.records if isinstance(record, Started)]
-    return [_of(base, job, now_us, started, (goes_on, draws)) for job in numbers]
+    return _of(base, numbers, now_us, started, (goes_on, draws))
 
 
-def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], patience: Patience) -> Outlook:
+def _of(
+    base: World, jobs: Sequence[JobId], now_us: int, started: Sequence[Started], patience: Patience
+) -> list[Outlook]:
+    """Return how things stand for each; all of them are looked ahead for together."""
+    goes_on, draws = patience
+    found = {job: _stands(base, job, now_us, started) for job in jobs}
+    wait = {job: _in_line(base, job) for job in jobs if found[job].verdict == "waits"}
+    begin, looked_us = look_ahead(base, tuple(wait.values()), now_us, goes_on)
+    for job, first in wait.items():
+        begins = begin.get(first)
+        if begins is None:
+            found[job] = replace(found[job], looked_us=looked_us)
+        else:
+            found[job] = replace(found[job], start_us=begins.start_us, nodes=begins.nodes)
+    for job in jobs:
+        if found[job].verdict != "starts":
+            found[job] = _changed(base, base.jobs[_in_line(base, job)], found[job], now_us, goes_on)
+    if wait and base.state.view.forecasts.said:
+        sure = etas(base, tuple(wait.values()), now_us, goes_on=draws)
+        found |= {job: replace(found[job], eta=sure.get(first)) for job, first in wait.items()}
+    return list(found.values())
+
+
+def _stands(base: World, job: JobId, now_us: int, started: Sequence[Started]) -> Outlook:
+    """Return whether a job starts, waits or never will, and what it lacks."""
     whole, job = job, _in_line(base, job)
     entry = base.jobs.get(job)
     needs = () if entry is None else _needs(base, entry, now_us)
@@ -104,18 +127,15 @@ def _of(base: World, job: JobId, now_us: int, started: Sequence[Started], patien
             return Outlook("starts", start_us=record.at_us, nodes=_nodes(base, record), needs=needs)
     if entry is None:
         raise ConflictError(f"job {job} is over: {base.state.over.get(job)}")
-    goes_on, draws = patience
-    verdict = _verdict(base, entry)
-    never = verdict in NEVER_STARTS
-    begins, looked_us = (None, None) if never else look_ahead(base, job, now_us, goes_on)
-    found = Outlook(verdict, _lacks(base, entry), _changes(base, entry, now_us, goes_on))
-    if base.state.view.forecasts.said and not never:
-        found = replace(found, eta=etas(base, [job], now_us, goes_on=draws).get(job))
-    if begins is not None:
-        found = replace(found, start_us=begins.start_us, nodes=begins.nodes)
-    if needs and goes_on():
-        found = replace(found, needs_nodes=_starts_with(base, entry, needs, now_us))
-    return _with_nodes(base, entry, replace(found, needs=needs, looked_us=looked_us))
+    return _with_nodes(base, entry, Outlook(_verdict(base, entry), _lacks(base, entry), needs=needs))
+
+
+def _changed(base: World, entry: JobEntry, found: Outlook, now_us: int, goes_on: Callable[[], bool]) -> Outlook:
+    """Return it with what would let the job start now."""
+    found = replace(found, changes=_changes(base, entry, now_us, goes_on))
+    if found.needs and goes_on():
+        found = replace(found, needs_nodes=_starts_with(base, entry, found.needs, now_us))
+    return found
 
 
 def _needs(base: World, entry: JobEntry, now_us: int) -> tuple[Need, ...]:
