@@ -13,6 +13,7 @@ from clearway.model.asks import Suspend
 from clearway.model.fleet import PolicySpec
 from clearway.model.forecast import HALF, LEVELS
 from clearway.model.ids import JobId
+from clearway.model.job import Demand, JobSpec, Role
 from clearway.model.values import SECOND_US
 from clearway.ports.engine import TaskReported
 from clearway.testing.builders import Bench, job, node, rebuild
@@ -87,14 +88,36 @@ def test_of_a_storm_of_reports_only_some_are_weighed_each_second(monkeypatch: py
     assert len(told(bench)) == 6
 
 
-def test_one_that_counts_anew_is_not_believed() -> None:
+def test_one_that_counts_anew_is_not_believed_and_what_it_told_is_taken_back() -> None:
     bench, number = running()
+    before = bench.world.state.view.reservations[next_of(number)].start_us
     for step in (0, 50, 100):
         tell(bench, number, step, after_s=100)
-    known = told(bench)
-    for step in (1, 20, 60, 100):
+    assert bench.world.state.view.reservations[next_of(number)].start_us < before
+    known = len(told(bench))
+    for step in (1, 20, 60, 100, 1, 20):
         tell(bench, number, step, after_s=100)
-    assert told(bench) == known
+    (back,) = told(bench)[known:]
+    assert (back.step, back.total, back.since) == (1, 100, 0)
+    assert bench.world.state.view.reservations[next_of(number)].start_us == before
+    left_us = left_of(bench.world, number, bench.now_us)
+    assert left_us is not None
+    assert left_us[1] > 1000 * SECOND_US, "its forecast alone says what is left"
+    tell(bench, number, 101, 200, after_s=100)
+    assert len(told(bench)) == known + 2, "one that is further than it was is believed"
+
+
+def test_one_role_is_heard_the_first_that_tells_a_total() -> None:
+    bench = Bench(node(gpus=2))
+    bench.world.forecasting = Forecasting(Told(two=even(6000)))
+    roles = tuple(Role(name, demand=Demand(gpus=1)) for name in ("acts", "learns"))
+    (number,) = bench.submit(JobSpec("two", roles, run=("x",)))
+    bench.up(number)
+    for role, step, total in ((0, 900, 0), (1, 1, 9), (0, 990, 0), (1, 2, 9), (1, 3, 9)):
+        bench.now_us += SECOND_US
+        bench.step(TaskReported(ev.TaskRef(number, 1, role, 0), step, total=total))
+    heard = bench.world.progressing.heard[number]
+    assert (heard.first, heard.step, heard.total, heard.moves) == (1, 3, 9, 2)
 
 
 def test_where_users_are_believed_it_is_recorded_and_decides_nothing() -> None:

@@ -215,3 +215,14 @@ def test_advice_says_what_would_do_and_where_the_job_would_start_with_it() -> No
     (applied,) = advise(made.world, [spec("apply", Demand(memory=60 * GIB))], made.now_us)
     assert (applied.verdict, applied.needs[0].applied) == ("starts", True)
     assert made.all(ev.Sized) == [], "advice enters nothing"
+
+
+def test_a_peak_that_no_look_sees_costs_a_second_attempt_only_now_and_then() -> None:
+    made, needed, again = taught(spec()), 6 * GIB, 0
+    for _ in range(60):
+        (number,) = made.submit(spec())
+        if (made.entry(number).spec.roles[0].demand.memory or 0) < needed:
+            ends(made, number, 137, oom=True)
+            again += 1
+        ends(made, number)
+    assert again == len(made.all(ev.Requeued)) == 4

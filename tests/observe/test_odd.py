@@ -84,6 +84,15 @@ def test_after_its_last_step_it_is_not_still() -> None:
     assert odd(made) == ""
 
 
+def test_one_that_counts_anew_goes_on() -> None:
+    made = rig(HOUR_S)
+    for step in (30, 60, 99) * 8:
+        tell(made, step, after_s=60)
+    assert odd(made) == ""
+    made.later(60 * PAUSES + 1)
+    assert odd(made) == "stalled: no progress for 10 min: step 99 of 100, and a new one each 60 s before"
+
+
 def test_what_stood_still_by_order_runs_no_longer_for_it() -> None:
     made = rig(HOUR_S)
     made.later(600)

@@ -82,26 +82,35 @@ KINDS = (
 class Peaks:
     """What the last runs of a group took of a word.
 
-    `ooms` ran out of it, with at most `out_at`, since one last did well with more than that.
+    `ooms` ran out of it, with at most `out_at`, since one last did well with more than that. `floor`: what is too
+    little was learnt by lowering it, so it is not lowered below half as much again for the next `held` good runs: a
+    peak that no look sees would else cost each of them a second attempt.
     """
 
-    __slots__ = ("kept", "ooms", "out_at")
+    __slots__ = ("floor", "held", "kept", "ooms", "out_at")
 
     def __init__(self) -> None:
         """Begin with none."""
         self.kept: deque[int] = deque(maxlen=RUNS)
-        self.ooms, self.out_at = 0, 0
+        self.ooms = self.out_at = self.floor = self.held = 0
 
-    def add(self, took: int | None, had: int, *, good: bool, oom: bool) -> None:
+    def add(self, took: int | None, had: int, *, good: bool, oom: bool, lowered: bool = False) -> None:
         """Take in a run. One that ended otherwise than well tells only that so much was needed at least."""
         if oom:
             self.ooms, self.out_at = self.ooms + 1, max(self.out_at, had, took or 0)
+            if lowered:
+                self.floor, self.held = max(self.floor, self.out_at * RAISED // BY), RUNS
             return
         if took is None or not (good or took > max(self.kept, default=took)):
             return
         self.kept.append(took)
+        self._hold(good=good)
         if good and (not had or had > self.out_at):
             self.ooms = self.out_at = 0
+
+    def _hold(self, *, good: bool) -> None:
+        self.held -= 1 if good and self.held else 0
+        self.floor = self.floor if self.held else 0
 
     def most(self) -> int:
         """Return what 95 of 100 runs took at most."""
@@ -114,7 +123,7 @@ class Peaks:
             return None
         most = self.most()
         wanted = most + max(most * rule.margin // OF_HUNDRED, rule.least_margin) if self.kept else 0
-        return _up(max(wanted, self.out_at * RAISED // BY), rule.step)
+        return _up(max(wanted, self.out_at * RAISED // BY, self.floor), rule.step)
 
 
 class Found(NamedTuple):
@@ -152,7 +161,9 @@ class Needs:
             amount, had = took.took.of(word), took.had.of(word) or 0
             oom = took.oom and word == "memory"
             if amount is not None or oom:
-                group.setdefault(word, Peaks()).add(amount, had, good=good, oom=oom)
+                group.setdefault(word, Peaks()).add(
+                    amount, had, good=good, oom=oom, lowered=took.lowered
+                )
         if len(self._groups) > MOST_GROUPS:
             del self._groups[next(iter(self._groups))]
 

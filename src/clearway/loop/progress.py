@@ -36,31 +36,44 @@ FEW, SEEN = 64, 2
 class Heard:
     """What an attempt has told.
 
-    `first_*` is of the first report; `moved_us` is when a new step was told last, `ran_us` how long the attempt had run
-    by then, `elapsed_us` how long ago it had started.
+    `first_*` is of the first report; `moved_us` is when a step above all before was told last, `ran_us` how long the
+    attempt had run by then, `elapsed_us` how long ago it had started. `last` is the step that was told last, and `went`
+    how long the attempt had run when that was another one. `anew`: it has gone back, and is not yet where it was.
     """
 
     __slots__ = (
-        "attempt", "elapsed_us", "first", "first_ran_us", "first_us", "forecast", "moved_us", "moves", "ran_us",
-        "step", "total",
+        "anew", "attempt", "began", "elapsed_us", "first", "first_ran_us", "forecast", "last", "moved_us", "moves",
+        "ran_us", "role", "step", "total", "went",
     )  # fmt: skip
 
     def __init__(self, entry: JobEntry, report: TaskReported, now_us: int) -> None:
-        self.attempt = entry.attempt
-        self.moves = -1
+        self.attempt, self.role, self.moves, self.last = entry.attempt, report.task.role, 0, report.step
         self.move(entry, report, now_us)
-        self.first, self.first_ran_us, self.first_us = self.step, self.ran_us, now_us
+        self.first, self.first_ran_us = self.step, self.ran_us
+        self.began = self.went = self.ran_us
 
     def move(self, entry: JobEntry, report: TaskReported, now_us: int) -> None:
-        """Take in a new step."""
+        """Take in a step above all before."""
         self.step, self.total, self.moved_us = report.step, report.total, now_us
-        self.ran_us, self.elapsed_us = entry.run_us(now_us), now_us - entry.started_us
-        self.moves += 1
+        self._see(entry, now_us, anew=False)
+
+    def go(self, entry: JobEntry, step: int, now_us: int) -> None:
+        """Take note of a step; one below the last one says that it counts anew."""
+        if step < self.last and not self.anew:
+            self._see(entry, now_us, anew=True)
+        if step != self.last:
+            self.last, self.went = step, entry.run_us(now_us)
+            self.moves += 1
+
+    def _see(self, entry: JobEntry, now_us: int, *, anew: bool) -> None:
+        self.ran_us, self.elapsed_us, self.anew = entry.run_us(now_us), now_us - entry.started_us, anew
         self.forecast: Forecast | None = None
 
     @property
     def told(self) -> Told:
         """How far it was when it told that last, with the pace since it began to work."""
+        if self.anew:
+            return Told(0, 0, self.ran_us)
         if self.first == 1 and self.step - self.first < STARTED:
             return Told(self.step, self.total, self.ran_us)
         return Told(self.step, self.total, self.ran_us, self.first, self.first_ran_us)
@@ -68,13 +81,18 @@ class Heard:
     @property
     def apart_us(self) -> int | None:
         """How far apart new steps are told on average; None before three of them."""
-        return (self.moved_us - self.first_us) // self.moves if self.moves > SEEN else None
+        return (self.went - self.began) // self.moves if self.moves > SEEN else None
 
     def informed(self, said: Forecast | None) -> Forecast | None:
         """Return the forecast of the whole attempt by what it told last; None where nothing follows from that."""
-        if self.forecast is None and self.told.says:
+        if self.forecast is None and (self.told.says or (self.anew and said is not None)):
             self.forecast = informed(said, self.told, self.elapsed_us)
         return self.forecast
+
+    def yields_to(self, report: TaskReported) -> bool:
+        """Return whether a report is of a role that is heard instead: one with a total, else the first of them."""
+        role = report.task.role
+        return role != self.role and (not report.total, role) < (not self.total, self.role)
 
 
 class Progressing:
@@ -93,20 +111,24 @@ class Progressing:
     def reported(self, world: World, report: TaskReported) -> None:
         """Take in how far a task is; where that moves what is expected of its job, it is recorded.
 
-        A step that is not above those told before says nothing: a program that begins to count anew is not believed
-        before it is further than it was.
+        A step that is not above those told before says only that it goes on: a program that begins to count anew is
+        not believed before it is further than it was, and until then its forecast alone is. One role is heard.
         """
         entry = world.state.live(report.task)
         if entry is None or entry.state != State.RUNNING or entry.intent is not None:
             return
-        heard = self.heard_of(entry.id, entry.attempt)
-        if heard is None:
+        heard, now_us = self.heard_of(entry.id, entry.attempt), world.now_us
+        if heard is None or heard.yields_to(report):
             heard = self.heard[entry.id] = _begun(world, entry, report)
             self._forget(world)
-        elif report.step <= heard.step:
+        elif report.task.role != heard.role:
             return
         else:
-            heard.move(entry, report, world.now_us)
+            heard.go(entry, report.step, now_us)
+            if report.step > heard.step:
+                heard.move(entry, report, now_us)
+            elif not heard.anew:
+                return
         self._weigh(world, entry, heard)
 
     def _weigh(self, world: World, entry: JobEntry, heard: Heard) -> None:
@@ -122,7 +144,7 @@ class Progressing:
         found, told, before = heard.informed(said), heard.told, said if last is None else last.forecast
         if found is not None and _moves(before, found, heard.elapsed_us, (HALF, forecasts.level or HIGH)):
             since = (told.since, told.since_us)
-            world.emit(ev.Progressed(now_us, entry.id, entry.attempt, told.step, told.total, found, *since))
+            world.emit(ev.Progressed(now_us, entry.id, entry.attempt, heard.last, heard.total, found, *since))
 
     def _forget(self, world: World) -> None:
         if len(self.heard) > FEW + 2 * len(world.jobs):

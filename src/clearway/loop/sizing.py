@@ -87,7 +87,8 @@ def count_took(entry: JobEntry, record: ev.TaskEnded) -> None:
     before = entry.took.get(record.task.role)
     took = _amounts(used) if before is None else _most(before.took, used)
     oom = record.oom or (before is not None and before.oom)
-    entry.took[record.task.role] = Took(role.name, role.tasks, asked_of(role), took, oom)
+    lowered = any(need.applied and (need.role, need.word) == (role.name, "memory") for need in entry.needs)
+    entry.took[record.task.role] = Took(role.name, role.tasks, asked_of(role), took, oom, lowered)
 
 
 def _amounts(used: Used) -> Amounts:

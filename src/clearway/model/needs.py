@@ -33,7 +33,7 @@ class Amounts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class Took(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What one of the tasks of a role took at most in an attempt (`took`), beside what each of them had (`had`).
 
-    `oom`: one of them ran out of memory, so that it would have taken more.
+    `oom`: one of them ran out of memory, so that it would have taken more; `lowered`: it had less than it asks for.
     """
 
     role: str
@@ -41,6 +41,7 @@ class Took(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     had: Amounts
     took: Amounts
     oom: bool = False
+    lowered: bool = False
 
 
 class Need(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

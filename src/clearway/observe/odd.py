@@ -64,14 +64,14 @@ def odd_jobs(world: World, rows: Iterable[JobRow], now_us: int) -> Iterator[tupl
 def _stalled(world: World, entry: JobEntry, now_us: int) -> Odd | None:
     heard = world.progressing.heard_of(entry.id, entry.attempt)
     apart_us = None if heard is None else heard.apart_us
-    if heard is None or apart_us is None or 0 < heard.total <= heard.step:  # after its last step it only tidies up
+    if heard is None or apart_us is None or 0 < heard.total <= heard.last:  # after its last step it only tidies up
         return None
-    still_us = entry.run_us(now_us) - heard.ran_us  # what it stood still by order is not counted
+    still_us = entry.run_us(now_us) - heard.went  # what it stood still by order is not counted
     if still_us <= max(PAUSES * apart_us, LEAST_STILL_US):
         return None
     total = f" of {heard.total}" if heard.total else ""
-    text = f"no progress for {rough(still_us)}: step {heard.step}{total}, and a new one each {rough(apart_us)} before"
-    return Odd("stalled", heard.moved_us, text)
+    text = f"no progress for {rough(still_us)}: step {heard.last}{total}, and a new one each {rough(apart_us)} before"
+    return Odd("stalled", now_us - still_us, text)
 
 
 def _overrun(world: World, entry: JobEntry, now_us: int) -> Odd | None:
