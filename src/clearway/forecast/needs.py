@@ -161,9 +161,7 @@ class Needs:
             amount, had = took.took.of(word), took.had.of(word) or 0
             oom = took.oom and word == "memory"
             if amount is not None or oom:
-                group.setdefault(word, Peaks()).add(
-                    amount, had, good=good, oom=oom, lowered=took.lowered
-                )
+                group.setdefault(word, Peaks()).add(amount, had, good=good, oom=oom, lowered=took.lowered)
         if len(self._groups) > MOST_GROUPS:
             del self._groups[next(iter(self._groups))]
 
