@@ -13,10 +13,11 @@ from clearway.model.actions import Action
 from clearway.model.asks import Ask
 from clearway.model.events import Decided, Input, Record
 from clearway.model.flow_events import FlowRecord
+from clearway.model.policy_events import PolicyRecord
 from clearway.ports import Inventory, Report
 from tests.model.shapes import shape
 
-RECORDS = [*get_args(Input), *get_args(Decided), *get_args(FlowRecord)]
+RECORDS = [*get_args(Input), *get_args(Decided), *get_args(FlowRecord), *get_args(PolicyRecord)]
 SENT = [*get_args(Action), *get_args(Report)]
 FEW = settings(max_examples=15)  # enough for every optional part to be there and not; there are many kinds
 
