@@ -9,7 +9,7 @@ from clearway.model.fleet import PolicySpec
 from clearway.model.ids import JobId
 from clearway.model.values import SECOND_US
 from clearway.testing.builders import Bench, job, node
-from clearway.whatif.eta import LEAST_SAMPLES, etas
+from clearway.whatif.eta import LEAST_SAMPLES, eta_of, etas
 from clearway.whatif.outlook import advise, outlook
 from tests.loop.forecasters import Told, even, sure
 
@@ -149,3 +149,23 @@ def test_the_outlook_of_a_job_and_of_one_that_was_not_submitted_say_it() -> None
     assert new.eta is not None
     assert new.eta.median_us == 160 * SECOND_US
     assert JobId(3) not in made.world.jobs
+
+
+def test_ends_are_drawn_by_what_is_known_now_and_plans_stay_as_they_are() -> None:
+    told = Told(runs=sure(100))
+    made = bench(told, policy=PolicySpec(estimate="forecast"))
+    made.submit(job("runs"))
+    (waits,) = made.submit(job("waits"))
+    planned = dict(made.world.state.view.forecasts.said)
+    told.said["runs"] = sure(500)
+    assert etas(made.world, [waits], made.now_us)[waits].median_us == 500 * SECOND_US
+    assert made.world.state.view.forecasts.said == planned
+
+
+@pytest.mark.parametrize("samples", [10, 20, 40])
+def test_the_interval_holds_eight_of_ten_whatever_the_number_of_samples(samples: int) -> None:
+    """Of each start that is drawn, as often as it is the truth: the places beside it are what hangs on the number."""
+    found = eta_of(list(range(1, samples + 1)), samples)
+    assert found.low_us is not None
+    assert found.high_us is not None
+    assert 0.8 <= (found.high_us - found.low_us) / (samples + 1) < 0.85

@@ -1,7 +1,8 @@
 """When waiting jobs will start, as a distribution: the world run forward many times, each time with other run times.
 
 Each time what runs ends after a run time drawn from its forecast, given how long it has run, mostly at the same level
-for all jobs of one user and name; so does what starts later. And jobs keep coming as they came in a stretch of the
+for all jobs of one user and name; so does what starts later. It is forecast by what is known now: jobs that have waited
+long were forecast long ago, when less was. And jobs keep coming as they came in a stretch of the
 past, drawn anew each time. What plans count on is what they would count on: only the ends are drawn. The same question
 has the same answer, on any machine.
 """
@@ -17,15 +18,17 @@ from clearway.model.asks import Submit
 from clearway.model.ids import JobId
 from clearway.model.job import WHOLE, Demand, JobSpec, Role
 from clearway.model.outlook import Eta
+from clearway.ports.forecaster import known_of
 from clearway.whatif.ahead import MOST_STEPS, Ahead
 from clearway.whatif.twin import twin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from clearway.loop.world import World
     from clearway.model.asks import Ask
-    from clearway.ports.forecaster import Run
+    from clearway.model.forecast import Forecast
+    from clearway.ports.forecaster import Known, Run
 
 SAMPLES = 40
 LEAST_SAMPLES = 10
@@ -37,8 +40,8 @@ ALIKE = 80
 """In so many of a hundred samples a job is as long, for what was forecast of it, as all of the same user and name.
 
 Such jobs come in batches and turn out alike: drawn each for itself, long and short ones would even out, and a start
-would be said more surely than anybody knows it. Of 0, 60 and 80 the last held best on hpc2n: 53, 74 and 82 % of the
-starts were inside the interval of 80 %, asked at a hundred moments (`python -m benchmarks forecast --only starts`).
+would be said more surely than anybody knows it. Chosen on hpc2n among 0, 60 and 80; docs/forecasts.md has what it does
+elsewhere (`python -m benchmarks forecast --only starts`).
 """
 LEAST_PAST = 20
 """From fewer runs nothing is drawn of what will come: nothing does then."""
@@ -56,38 +59,54 @@ def etas(
     `goes_on` is asked before each sample; where there are fewer than LEAST_SAMPLES by then, nothing is returned.
     """
     begins: list[dict[JobId, int]] = []
+    anew = _anew(world, now_us)
     for number in range(samples):
         if not goes_on():
             break
-        begins.append(_sample(world, jobs, now_us, number, goes_on))
+        drawn = _Drawn(twin(world), frozenset(jobs), now_us, number, anew).run((), goes_on)
+        begins.append({job: found.start_us for job, found in drawn.items()})
     if len(begins) < LEAST_SAMPLES:
         return {}
-    return {job: _eta([found[job] for found in begins if job in found], len(begins)) for job in jobs}
+    return {job: eta_of([found[job] for found in begins if job in found], len(begins)) for job in jobs}
 
 
-def _eta(starts: list[int], samples: int) -> Eta:
-    """Return the quantiles; those that never started within the look ahead stand behind all others."""
+def eta_of(starts: list[int], samples: int) -> Eta:
+    """Return the quantiles; those that never started within the look ahead stand behind all others.
+
+    Of n samples and the truth, which is one more like them, each is as likely as any other to stand at each place: so
+    the interval goes from place n + 1 times 10 % to place n + 1 times 90 %, and outwards where that is between two.
+    """
     starts.sort()
 
-    def at(percent: int) -> int | None:
-        place = percent * (samples - 1) // PERCENT
-        return starts[place] if place < len(starts) else None
+    def at(place: int) -> int | None:
+        place = min(max(place, 1), samples)
+        return starts[place - 1] if place <= len(starts) else None
 
-    return Eta(at(LOW), at(MIDDLE), at(HIGH), samples)
+    low, high = LOW * (samples + 1) // PERCENT, -(-HIGH * (samples + 1) // PERCENT)
+    return Eta(at(low), at(-(-MIDDLE * samples // PERCENT)), at(high), samples)
 
 
-def _sample(
-    world: World, jobs: Sequence[JobId], now_us: int, number: int, goes_on: Callable[[], bool]
-) -> dict[JobId, int]:
-    drawn = _Drawn(twin(world), frozenset(jobs), now_us, number)
-    return {job: found.start_us for job, found in drawn.run((), goes_on).items()}
+def _anew(world: World, now_us: int) -> dict[JobId, Forecast]:
+    """Return what is forecast of jobs by what is known now, but for those that tell how far they are."""
+    if world.forecasting is None:
+        return {}
+    told, forecaster = world.state.view.forecasts, world.forecasting.forecaster
+    found: dict[Known, Forecast] = {}
+    anew = {}
+    for job, entry in world.jobs.items():
+        if job in told.said and job not in told.progressed:
+            known = known_of(entry.spec, now_us)
+            anew[job] = found[known] = found.get(known) or forecaster.forecast(known)
+    return anew
 
 
 class _Drawn(Ahead):
     """A world to which the ends come that are drawn for it."""
 
-    def __init__(self, world: World, wanted: frozenset[JobId], now_us: int, sample: int) -> None:
-        self._sample = sample
+    def __init__(
+        self, world: World, wanted: frozenset[JobId], now_us: int, sample: int, anew: Mapping[JobId, Forecast]
+    ) -> None:
+        self._sample, self._anew = sample, anew
         self._ran: dict[JobId, int] = {}  # run times of jobs that are drawn themselves
         self._coming = _coming(world, now_us, sample)
         super().__init__(world, wanted, now_us)
@@ -96,7 +115,7 @@ class _Drawn(Ahead):
         """Return when a job ends that started at a moment: as drawn, where there is a forecast."""
         if job in self._ran:
             return started_us + self._ran[job]
-        said = self.world.state.view.forecasts.best(job)
+        said = self._anew.get(job) or self.world.state.view.forecasts.best(job)
         if said is None:
             return None
         ran_us = max(self.now_us - started_us, 0)
