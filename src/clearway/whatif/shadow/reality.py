@@ -74,22 +74,30 @@ class Reality:
         done_us, own = entry.kept_us + entry.run_us(now_us), self.own(entry)
         if own is not None:
             return NEVER if own.ran_us >= NEVER else max(own.ran_us - done_us, 0)
-        ran_us, said = self._ran_us(entry, now_us), world.state.view.forecasts.said.get(entry.id)
-        if said is not None:
-            whole_us = said.given(ran_us, HALF) if ran_us else said.at(HALF)
-        else:
-            whole_us = entry.spec.estimate_us or NEVER
+        ran_us, whole_us = self._ran_us(entry, now_us), self._whole_us(world, entry, now_us)
         if whole_us >= NEVER:
             return NEVER
-        if ran_us >= done_us > 0:  # it is known to run longer than it has here
+        if done_us > 0 and (ran_us >= done_us or (ran_us and whole_us > done_us)):  # it is thought to run longer
             return max(whole_us - done_us, done_us // _GO_ON, SECOND_US)
         return max(whole_us - done_us, 1)
 
-    def goes_on(self, entry: JobEntry, now_us: int) -> bool:
-        """Return whether a job is known to run longer than it has in another world by now."""
-        own = self.own(entry)
-        done_us = entry.kept_us + entry.run_us(now_us)
-        return own.ran_us > done_us if own is not None else self._ran_us(entry, now_us) >= done_us > 0
+    def _whole_us(self, world: World, entry: JobEntry, now_us: int) -> int:
+        """Return the median of how long a job runs, given how long it has really run by now."""
+        ran_us, said = self._ran_us(entry, now_us), world.state.view.forecasts.said.get(entry.id)
+        if said is None:
+            return entry.spec.estimate_us or NEVER
+        return said.given(ran_us, HALF) if ran_us else said.at(HALF)
+
+    def goes_on(self, world: World, entry: JobEntry, now_us: int) -> bool:
+        """Return whether a job runs longer than it has in another world by now.
+
+        That is known of it, or thought of one that still runs, though it may have started a little later.
+        """
+        own, done_us = self.own(entry), entry.kept_us + entry.run_us(now_us)
+        if own is not None:
+            return own.ran_us > done_us
+        ran_us = self._ran_us(entry, now_us)
+        return ran_us > 0 and done_us > 0 and (ran_us >= done_us or self._whole_us(world, entry, now_us) > done_us)
 
     def _ran_us(self, entry: JobEntry, now_us: int) -> int:
         """Return how long the same attempt has really run, if it runs."""

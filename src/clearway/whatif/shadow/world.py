@@ -144,7 +144,7 @@ class ShadowWorld:
         if entry.state == State.STOPPING:
             keys = sorted(entry.held)
         elif self._will.get(entry.id) == end_us and entry.state != State.SUSPENDED:
-            if self._reality.goes_on(entry, now_us):
+            if self._reality.goes_on(self.world, entry, now_us):
                 self._plan(entry, now_us)
             else:
                 own, keys = self._reality.own(entry), sorted(entry.held)
