@@ -107,6 +107,13 @@ def test_one_that_counts_anew_is_not_believed_and_what_it_told_is_taken_back() -
     assert len(told(bench)) == known + 2, "one that is further than it was is believed"
 
 
+def test_one_that_counts_anew_and_told_no_total_is_no_record() -> None:
+    bench, number = running()
+    for step in (5, 9, 1, 5, 9, 1):
+        tell(bench, number, step, 0, after_s=100)
+    assert told(bench) == []
+
+
 def test_one_role_is_heard_the_first_that_tells_a_total() -> None:
     bench = Bench(node(gpus=2))
     bench.world.forecasting = Forecasting(Told(two=even(6000)))

@@ -136,6 +136,8 @@ class Progressing:
         said, last = forecasts.said.get(entry.id), forecasts.progressed.get(entry.id)
         if said is None or now_us - (entry.started_us if last is None else last.at_us) < APART_US:
             return
+        if heard.anew and last is None:  # there is nothing to take back
+            return
         if now_us - self._second >= SECOND_US:
             self._second, self._weighed = now_us, 0
         if self._weighed >= MOST_WEIGHED:
