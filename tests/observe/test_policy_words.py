@@ -27,7 +27,7 @@ TAKEN_BACK = pe.RolledBack(5, "fair", SPEC, "", WORSE)
         ),
         (pe.RolledBack(1, "fair", SPEC, "ann"), "fair is in force again", "by ann"),
         (TAKEN_BACK, "the guard has put policy fair in force again", "30 jobs of tenant lab waited 900 s"),
-        (pe.GuardEnded(1, "sjf"), "sjf stays", "nobody waited too long"),
+        (pe.GuardEnded(1, "sjf"), "sjf stays", "has not taken it back"),
     ],
 )
 def test_a_notice_says_who_did_it_or_why(record: pe.Promoted, title: str, text: str) -> None:

@@ -186,7 +186,7 @@ def guard_told(guard: Mapping[str, Any], before: str) -> str:
 
 
 def _cells(change: Mapping[str, Any]) -> list[str]:
-    who = change["by"] or ("the guard" if change["what"] in {"put in force again", "kept by the guard"} else "")
+    who = change["by"] or ("the guard" if change["worse"] is not None else "")
     return [shown.clock(change["at"]), change["name"], change["what"], who, worse_told(change["worse"])]
 
 

@@ -129,7 +129,7 @@ def after(standing: p.PolicyStanding, record: ev.PolicyChanged | pe.PolicyRecord
             change = p.PolicyChange(at_us, "put in force again", record.name, record.by, record.worse)
             return _noted(found, standing, change)
         case pe.GuardEnded():
-            change = p.PolicyChange(at_us, "kept by the guard", record.name)
+            change = p.PolicyChange(at_us, "guarded no longer", record.name)
             return _noted(replace(standing, candidate=None, guard=None), standing, change)
 
 

@@ -21,4 +21,4 @@ def policy_told(record: pe.Promoted | pe.RolledBack | pe.GuardEnded) -> tuple[st
             text = f"{worse.jobs} jobs {whose} waited {waited} s in the mean, under {record.name} it had been {would} s"
             return f"the guard has put policy {record.name} in force again", text
         case _:
-            return f"policy {record.name} stays in force", "the time of its guard is over, and nobody waited too long"
+            return f"policy {record.name} stays in force", "the time of its guard is over, which has not taken it back"
