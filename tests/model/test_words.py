@@ -35,6 +35,7 @@ code: copied
 env: {MODEL: tiny, SEED: 7}
 secrets: [TOKEN]
 venv: .venv
+runtime_env: {pip: [einops]}
 image: pytorch:2
 queue: research
 priority: 50
@@ -153,6 +154,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         speedup=((1, 1_000_000), (2, 1_900_000), (4, 3_500_000)),
         array=Array(((0, 99, 1),), 10),
         pin=Pin("n1", (1, 3)),
+        runtime_env='{"pip": ["einops"]}',
     )
 
 
