@@ -85,6 +85,16 @@ pin: {node: n1, devices: [3, 1]}
 """
 
 
+PLACED: dict[str, Any] = {
+    "topology": Topology("nvlink", "rack"),
+    "speedup": ((1, 1_000_000), (2, 1_900_000), (4, 3_500_000)),
+    "array": Array(((0, 99, 1),), 10),
+    "pin": Pin("n1", (1, 3)),
+    "runtime_env": '{"pip": ["einops"]}',
+}
+"""What the example becomes of where it goes and what it finds there."""
+
+
 def job(**words: object) -> JobSpec:
     return read_job({"name": "train", **words})
 
@@ -150,11 +160,7 @@ def test_every_word_arrives_where_it_belongs() -> None:
         user="ann",
         tenant="vision",
         labels=(("team", "a"),),
-        topology=Topology("nvlink", "rack"),
-        speedup=((1, 1_000_000), (2, 1_900_000), (4, 3_500_000)),
-        array=Array(((0, 99, 1),), 10),
-        pin=Pin("n1", (1, 3)),
-        runtime_env='{"pip": ["einops"]}',
+        **PLACED,
     )
 
 
