@@ -81,6 +81,8 @@ def test_a_good_file_is_said_to_be_right(tmp_path: Path) -> None:
     [
         ("sjf", "all right"),
         ("priority+fifo+none", "all right"),
+        ("sjf+forecast", "all right"),
+        ("sjf+forecast+oracle", "one of forecast, oracle"),
         ("fifo+none+oracle", "only a replay knows"),
         ("{order: [fifo], estimate: oracle}", "only a replay knows"),
         ("nonsense", "joined by +"),

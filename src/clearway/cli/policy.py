@@ -182,7 +182,7 @@ def guard_told(guard: Mapping[str, Any], before: str) -> str:
         f"until {shown.clock(guard['until'])} a guard puts {before} in force again where a tenant waits "
         f"{guard['bound']} % and {shown.span(guard['least_s'])} longer than "
         f"under it, by the mean of at least {guard['jobs']} jobs"
-    ) + (f"; it sees nothing now: {guard['blind']}" if guard["blind"] else "")
+    ) + (f"; it sees nothing now: {guard['blind']}" if guard.get("blind") else "")
 
 
 def _cells(change: Mapping[str, Any]) -> list[str]:

@@ -63,18 +63,18 @@ BUNDLES: dict[str, PolicySpec] = {
     "cheap": PolicySpec(order=("priority", "fifo"), backfill="easy", score=(("cost", 2), ("fragmentation", 1))),
 }
 BACKFILLS = ("easy", "none", "conservative")
-ORACLE = "oracle"
+ESTIMATES = ("forecast", "oracle")
 _RULE = (
     f"a bundle ({', '.join(sorted(BUNDLES))}); or orders ({', '.join(sorted(ORDERS))}) joined by +, with one of "
-    f"{', '.join(BACKFILLS)} and {ORACLE}, such as fifo+none; or a map of words"
+    f"{', '.join(BACKFILLS)} and one of {', '.join(ESTIMATES)}, such as fifo+none; or a map of words"
 )
 
 
 def policy_named(raw: str | Mapping[str, object], also: str = "") -> PolicySpec:
     """Read a policy: by its name, or as a map of words; `also` is what else the rule allows. Raises InputError.
 
-    `fair` is a bundle; `fifo` an order, with EASY backfill; `fifo+none`, `priority+fifo+easy+oracle` say what goes
-    with it; `{order: [fifo], backfill: none}` is a map of words.
+    `fair` is a bundle; `fifo` an order, with EASY backfill; `fifo+none`, `sjf+forecast`, `priority+fifo+easy+oracle`
+    say what goes with it; `{order: [fifo], backfill: none}` is a map of words.
     """
     if isinstance(raw, str):
         return BUNDLES[raw] if raw in BUNDLES else policy_named(_joined(raw, also))
@@ -87,24 +87,26 @@ def _joined(name: str, also: str) -> dict[str, object]:
     """Return the words of a policy that is named by its orders."""
     parts = name.split("+")
     orders = [p for p in parts if p in ORDERS]
-    backfills = [p for p in parts if p in BACKFILLS]
-    if not orders or len(backfills) > 1 or any(p not in (*orders, *backfills, ORACLE) for p in parts):
+    backfills, estimates = [p for p in parts if p in BACKFILLS], [p for p in parts if p in ESTIMATES]
+    known = (*orders, *backfills, *estimates)
+    if not orders or len(backfills) > 1 or len(estimates) > 1 or any(p not in known for p in parts):
         raise InputError("policy", name, _RULE + also + _nearest(parts))
-    estimate = {"estimate": ORACLE} if ORACLE in parts else {}
+    estimate = {"estimate": estimates[0]} if estimates else {}
     return {"order": orders, "backfill": backfills[0] if backfills else "easy", **estimate}
 
 
 def _nearest(parts: list[str]) -> str:
     """Return the known words that unknown ones may have been meant for."""
-    known = (*sorted(BUNDLES), *sorted(ORDERS), *BACKFILLS, ORACLE)
+    known = (*sorted(BUNDLES), *sorted(ORDERS), *BACKFILLS, *ESTIMATES)
     near = [found[0] for part in parts if part not in known and (found := get_close_matches(part, known, 1))]
     return f"; did you mean {', '.join(map(repr, near))}?" if near else ""
 
 
 def name_of(spec: PolicySpec) -> str:
-    """Return what people call a policy: the name of its bundle, else its orders and how it fills gaps."""
+    """Return what people call a policy: its bundle, else its orders, how it fills gaps, and whom it believes."""
     found = next((name for name in sorted(BUNDLES) if BUNDLES[name] == spec), None)
-    return found or "+".join((*spec.order, spec.backfill))
+    believed = (spec.estimate,) if spec.estimate in ESTIMATES else ()
+    return found or "+".join((*spec.order, spec.backfill, *believed))
 
 
 def rules_for(spec: PolicySpec) -> Rules:
