@@ -287,6 +287,12 @@ class EngineSuite(EnginePlace):
         assert self._said(talk, silent) is None, "it is silent, and was reported as up"
         self.bring_back()
         talk.until(lambda: self._said(talk, silent) is not None, "it is back, and was not reported")
+
+        def missed() -> bool:
+            said = self._said(talk, silent)
+            return bool(talk.ends(order.task)) or (said is not None and order.task not in said.running)
+
+        talk.until(missed, "it is back, and what ran there before it died is said to run on")
         talk.tell(self.halt(order.task))
         assert talk.gone(order.task).exit_code is None, "nobody saw it end"
         assert self.starts(order.task) == 1

@@ -34,13 +34,13 @@ PRIVATE = 0o600
 
 
 class Step:
-    """One task. `lost`: the host is gone."""
+    """One task. `lost`: the host is gone; `taken`: and the task with it."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
         self.held = b""
         self.kill_at: float | None = None
-        self.halted = self.lost = False
+        self.halted = self.lost = self.taken = False
         self.cuts, self.looks = Cuts(), Looks()
 
     def run(self) -> None:
@@ -63,7 +63,7 @@ class Step:
             self._obey(order)
         code = self._mind(main, orders[0])
         self._clear()
-        self._end(code, "", self.looks.used())
+        self._end(None if self.taken else code, "", self.looks.used())  # what was taken did not end by itself
 
     def _read(self, patience_s: float) -> list[dict[str, Any]]:
         if self.lost or not select.select([0], [], [], patience_s)[0]:
@@ -88,6 +88,7 @@ class Step:
                 self.looks.take(tree.below())
                 self.cuts.look((order["stdout"], order["stderr"]), order["output_size"])
             if self.lost or (self.kill_at is not None and time.monotonic() >= self.kill_at):
+                self.taken = self.taken or (self.lost and not self.halted)
                 tree.signal_all(signal.SIGKILL)
 
     def _obey(self, order: dict[str, Any]) -> None:

@@ -48,6 +48,7 @@ class Watch:
         """Look once, and return what is to be said of nodes that are new or not as they were."""
         anew, self._anew = self._anew, False
         nodes = self._work.nodes = living(await asyncio.to_thread(self._cluster.told))
+        self._work.miss()
         said = [self._message(node) for node in nodes.values()]
         news = [one for one in said if anew or self._is_new(one)]
         self._told |= {one["spec"]["name"]: one for one in said}

@@ -37,7 +37,7 @@ class Life:
 
     def __init__(self, order: Message, number: str, host: Any = None) -> None:  # noqa: ANN401  an actor
         self.order, self.number, self.host = order, number, host
-        self.halted = self.up = False
+        self.halted = self.up = self.missed = False
 
     @property
     def key(self) -> str:
@@ -205,6 +205,24 @@ class Work:
         except RayError:  # the node is gone: its lease decides
             return None
         return ends[life.key] or LOST
+
+    def miss(self) -> None:
+        """See to tasks whose node died and is there again, with another number: they ended with it."""
+        here = {node.number for node in self.nodes.values()}
+        for life in self.lives.values():
+            node = self.nodes.get(life.order["node"])
+            if node is not None and life.host is not None and life.number not in here and not life.missed:
+                life.missed = True
+                self.spawn(self._after_return(life, node))
+
+    async def _after_return(self, life: Life, node: RayNode) -> None:
+        """Its node died and is back: say how it ended once nothing is left of it there."""
+        try:
+            ends = await self._cluster.sweep(node, [life.key], SWEEP_S)
+        except RayError:  # the node is gone again, or something of the task is still there
+            life.missed = False
+            return
+        await self._finish(life, ends[life.key] or LOST)
 
     async def _finish(self, life: Life, end: Message) -> None:
         """Keep how it ended, let go of all it had, and say so."""
