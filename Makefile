@@ -15,8 +15,10 @@ PARTS = $(shell sed -n 's/^\([a-z][a-z0-9-]*\)$$/\1/p' debian-packages.txt)
 # Tests without real processes are independent: where they are alone, their files go to whichever core is free.
 QUICK = $(BIN)/python -m pytest -q -m "not slow" $(PYTEST_FLAGS)
 LIVE = $(BIN)/python -m pytest -q -m slow $(PYTEST_FLAGS)
+# Those that start clusters of Ray and Slurm.
+CLUSTERS = $(wildcard tests/engines/test_ray_*.py tests/engines/test_slurm_*.py)
 
-.PHONY: help setup parts format lint check test quick run docs benchmarks peers pin clean
+.PHONY: help setup parts format lint check test live beside quick run docs benchmarks peers pin clean
 .DEFAULT_GOAL := help
 
 help:  ## say what can be made
@@ -53,10 +55,16 @@ check: lint  ## lint, and the habits of the house
 quick: setup  ## tests without real processes
 	$(QUICK) -n $(CORES) --dist loadfile
 
-# Those with real processes go one by one, and wait a lot: the others run beside them on what they leave idle.
+# Those with real processes go one by one, and wait a lot: the others run beside them on what they leave idle, and after
+# them those with clusters.
 test: lint parts  ## everything: lint and all tests
-	@mkdir -p out; nice $(QUICK) >out/quick.txt 2>&1 & quick=$$!; trap "kill $$quick; exit 1" INT TERM; failed=0; \
-	$(LIVE) || failed=1; wait $$quick || failed=1; cat out/quick.txt; exit $$failed
+	@mkdir -p out; $(MAKE) --no-print-directory --keep-going --jobs=2 live beside; failed=$$?; cat out/beside.txt; exit $$failed
+
+live: setup
+	@$(LIVE) $(CLUSTERS:%=--ignore=%)
+
+beside: setup
+	@{ nice $(QUICK); quick=$$?; $(LIVE) $(CLUSTERS) && exit $$quick; } >out/beside.txt 2>&1
 
 run: setup  ## the example day
 	$(BIN)/python -m examples.day.run

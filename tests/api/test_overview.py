@@ -124,6 +124,8 @@ def test_the_timeline_knows_what_began_before_it(client: Client, busy: list[int]
 
 
 def test_of_too_many_bars_the_shortest_are_left_out(client: Client, busy: list[int]) -> None:
+    [short] = client.submit([{"name": "short", "run": ["true"]}])
+    client.wait(f"id:{short['id']}", PATIENCE_S)
     answer = _get(client, "timeline", limit=2)
     assert {row["job"] for row in _bars(answer)} == set(busy[:2])
     assert answer["left_out"] >= 1
