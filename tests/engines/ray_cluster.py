@@ -54,6 +54,11 @@ def kept_port() -> str:
     raise AssertionError("no port is free")
 
 
+def auth(token: str) -> dict[str, str]:
+    """Return the environment in which this token is shown and asked for, none where it is empty."""
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {"RAY_AUTH_MODE": "disabled"}
+
+
 class Stranger:
     """A program that uses the cluster without Clearway: it has two devices of a node, until it is to leave."""
 
@@ -76,12 +81,13 @@ class Stranger:
 class Cluster:
     """Nodes n1, n2, ..; the first is the head. Each has an address of its own on the loopback."""
 
-    def __init__(self) -> None:
+    def __init__(self, token: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
-        self.address = free_port("127.0.0.2")
+        self.address, self.client_server = free_port("127.0.0.2"), free_port("127.0.0.2")
         self.environment = {
-            **os.environ, **SOON, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(self.folder),
+            **os.environ, **SOON, **auth(token), "RAY_TMPDIR": str(self.folder),
+            "GRPC_ENABLE_FORK_SUPPORT": "0",  # without it every third driver of the client server dies in its fork
             "RAY_enable_autoscaler_v2": "0",
         }  # fmt: skip
 
@@ -89,8 +95,8 @@ class Cluster:
         """Start a node, or that of this number again, and return its name; the first one is waited for."""
         number = again or len(self.nodes) + 1
         name = f"n{number}"
-        port = self.address.partition(":")[2]
-        head = ["--head", f"--port={port}", "--include-dashboard=false"]
+        port, client_port = (one.partition(":")[2] for one in (self.address, self.client_server))
+        head = ["--head", f"--port={port}", f"--ray-client-server-port={client_port}", "--include-dashboard=false"]
         where = head if number == 1 else [f"--address={self.address}"]
         command = [
             *RAY, *SIZES, *where, f"--node-ip-address=127.0.0.{number + 1}", f"--node-name={name}",

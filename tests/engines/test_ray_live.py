@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shlex
 import signal
 import subprocess
@@ -12,12 +13,13 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from clearway.model.errors import ClearwayError
 from clearway.sdk.client import Client
 from tests.engines import ray_calls
-from tests.engines.ray_cluster import PATIENCE_S, Cluster, Stranger, kept_port
+from tests.engines.ray_cluster import PATIENCE_S, Cluster, Stranger, auth, kept_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +46,7 @@ has = ray.cluster_resources()
 shown = ",".join(sorted(ray.get(given.remote()).split(",")))
 print(json.dumps([has["CPU"], has["GPU"], len(ray.nodes()), shown]))
 """
+TOKEN = secrets.token_hex(32)
 N1, N2, N3 = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 
 
@@ -54,17 +57,20 @@ class Town:
         self.home, self.marks = folder / "home", folder / "marks"
         self.home.mkdir(0o700)
         self.marks.mkdir()
-        self.cluster = Cluster()
+        self.cluster, self.listen = Cluster(TOKEN), kept_port()
         self.controller: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
         self.cluster.add("--labels=kind=cpu", gpus=0)
         for _ in range(2):
             self.cluster.add("--labels=kind=gpu")
-        (self.home / "clearway.yaml").write_text(SETTINGS.format(address=self.cluster.address, listen=kept_port()))
+        self.set_address(self.cluster.address)
         self.up()
         self.cluster.ready()
         self.until(lambda: self.ready() == ["n1", "n2", "n3"], "all nodes are there")
+
+    def set_address(self, address: str) -> None:
+        (self.home / "clearway.yaml").write_text(SETTINGS.format(address=address, listen=self.listen))
 
     def up(self) -> None:
         command = [str(Path(sys.executable).with_name("clearway")), "--home", str(self.home), "up"]
@@ -209,7 +215,33 @@ def test_a_runtime_environment_is_made_on_the_node(town: Town, tmp_path: Path) -
     assert "runtime_env" in str(town.client.why("broken"))
 
 
+def test_the_token_of_the_cluster_goes_no_further_than_the_controller(town: Town) -> None:
+    town.succeeded(town.submit("asks", "cat /proc/self/environ"))
+    seen = b"".join(town.client.logs("asks"))
+    assert b"CLEARWAY_JOB" in seen
+    assert TOKEN.encode() not in seen
+    assert not any(TOKEN in " ".join(one.info["cmdline"] or ()) for one in psutil.process_iter(["cmdline"]))
+    kept = [path for path in town.home.rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()]
+    assert not kept
+
+
+def test_a_wrong_token_is_called_wrong(town: Town, tmp_path: Path) -> None:
+    tried = []
+    for number, address in enumerate((town.cluster.address, f"ray://{town.cluster.client_server}")):
+        home = tmp_path / str(number)
+        home.mkdir(0o700)
+        (home / "clearway.yaml").write_text(SETTINGS.format(address=address, listen=kept_port()))
+        command = [str(Path(sys.executable).with_name("clearway")), "--home", str(home), "up"]
+        environment = {**town.cluster.environment, **auth("0" * 64)}
+        tried.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE))
+    for one in tried:
+        _, said = one.communicate(timeout=PATIENCE_S)
+        assert one.returncode != 0
+        assert b"it asks for a token, and the one in RAY_AUTH_TOKEN is not its own" in said
+
+
 def test_a_killed_controller_finds_what_runs(town: Town) -> None:
+    """It comes back by the client server of the cluster, and goes on with it in the tests below."""
     runs = town.submit("runs", town.waits("runs"), tasks=2, gpus=2)
     ends = town.submit("ends", town.waits("ends"))
     counter = ray_calls.Counter.remote(5)
@@ -218,6 +250,7 @@ def test_a_killed_controller_finds_what_runs(town: Town) -> None:
     town.kill()
     town.let_end("ends")
     town.until(lambda: town.told(ends)[-1] == "over", "one ends while nobody is there")
+    town.set_address(f"ray://{town.cluster.client_server}")
     town.up()
     assert len(town.succeeded(ends)["attempts"]) == 1
     assert counter.more.remote().get(PATIENCE_S) == (7, first[1]), "an actor goes on with what it has in memory"

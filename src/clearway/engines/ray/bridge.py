@@ -10,15 +10,18 @@ import asyncio
 import json
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING, Any
 
-from clearway.engines.ray.cluster import Cluster
 from clearway.engines.ray.files import Files
+from clearway.engines.ray.joins import RefusedError, join
 from clearway.engines.ray.watch import Watch
-from clearway.engines.ray.work import Work
+from clearway.engines.ray.work import Work, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from clearway.engines.ray.cluster import Cluster
 
     Message = dict[str, Any]
 
@@ -76,7 +79,7 @@ async def serve(say: Callable[[Message], None]) -> None:
             if bridge is not None:
                 bridge.close()
             if cluster is None:
-                cluster = await asyncio.to_thread(Cluster, message["address"], message["namespace"])
+                cluster = await join(message["address"], message["namespace"])
             cluster.term = message["term"]
             bridge = Bridge(cluster, Files(message["home"]), say)
             await bridge.open()
@@ -94,13 +97,19 @@ def main() -> None:
         while data:
             data = data[os.write(out, data) :]
 
+    asyncio.run(_to_the_end(say))
+
+
+async def _to_the_end(say: Callable[[Message], None]) -> None:
+    """Serve, and end this process: what Ray's threads still do is of no use to anybody, and may never end."""
     code = 0
     try:
-        asyncio.run(serve(say))
-    except (OSError, RuntimeError, ConnectionError, ValueError) as error:
-        say({"is": "broken", "text": str(error)})
+        await serve(say)
+    except Exception as error:  # noqa: BLE001  whatever Ray raises: the engine is told, and starts another bridge
+        traceback.print_exception(error)
+        say({"is": "broken", "text": short(error), "refused": isinstance(error, RefusedError)})
         code = 1
-    os._exit(code)  # what Ray's threads still do is of no use to anybody
+    os._exit(code)
 
 
 if __name__ == "__main__":

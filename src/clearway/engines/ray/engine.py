@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
 
 OPEN_WAIT_S = 120.0
+OPEN_TRIES = 4
+"""Ray's client server now and then fails to start a driver, and the next one comes."""
 QUIET_AFTER_S = 15.0
 """A bridge that said nothing for so long cannot see its nodes: they are reported as quiet."""
 QUIET_AGAIN_S = 5.0
@@ -73,6 +75,7 @@ class RayEngine:
         self._over: dict[TaskRef, TaskIsGone] = {}
         self._reports: deque[Report] = deque()
         self._here: Message | None = None
+        self._refused = False
         self._heard_at = time.monotonic()
         self._quiet_told_at = 0.0
         self._wake = Wake()
@@ -96,13 +99,18 @@ class RayEngine:
     def open(self) -> Inventory:
         """Have a bridge connect to the cluster. Raises EngineError where that cannot be."""
         until = time.monotonic() + OPEN_WAIT_S
+        tries = 1
         self._connect()
         while self._here is None:
             self._turn()
-            if time.monotonic() > until or not self._link.alive():
+            vain = self._refused or tries == OPEN_TRIES
+            if time.monotonic() > until or (vain and not self._link.alive()):
                 why = self.trouble or self._link.talk()
                 self._end_link()
-                raise EngineError(f"the Ray cluster {self._address!r} cannot be reached: {why}")
+                raise EngineError(f"the Ray cluster {self._address!r} cannot be joined: {why}")
+            if not self._link.alive() and self._link.start():
+                tries += 1
+                self._connect()
             self._link.wait(0.5, self._wake.fd)
         self._reports.clear()
         nodes = tuple(self._up(node) for node in self._here["nodes"])
@@ -227,7 +235,8 @@ class RayEngine:
 
     def _hear(self, message: Message) -> None:
         said = message["is"]
-        self._heard_at = time.monotonic()
+        if said != "broken":
+            self._heard_at = time.monotonic()
         match said:
             case "here":
                 self._meet(message)
@@ -243,7 +252,7 @@ class RayEngine:
             case "over":
                 self._end(self._gone(message))
             case "trouble" | "broken":
-                self.trouble = str(message["text"])
+                self.trouble, self._refused = str(message["text"]), message.get("refused", False)
             case _:  # it lives
                 return
 

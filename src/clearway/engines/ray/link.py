@@ -30,6 +30,7 @@ class Link:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = float("-inf")
+        self._closed = False
         self._heard: deque[Message] = deque()
         self._unsent: deque[bytes] = deque()
         self._work = threading.Condition()
@@ -94,7 +95,10 @@ class Link:
             return ""
 
     def close(self) -> None:
-        """End the bridge."""
+        """End the bridge; once."""
+        if self._closed:
+            return
+        self._closed = True
         self._end_threads()
         os.close(self._in)
         os.close(self._out)

@@ -144,7 +144,7 @@ class Work:
                 for life, host in zip(lives, hosts, strict=True):
                     life.host = host
         except (RuntimeEnvSetupError, ValueError, TypeError) as error:
-            end = {"code": None, "error": f"Ray cannot make the runtime_env of this job: {_short(error)}"}
+            end = {"code": None, "error": f"Ray cannot make the runtime_env of this job: {short(error)}"}
         except (RayError, TimeoutError, KeyError) as error:
             self._say({"is": "trouble", "text": f"Ray could not hold a place: {error}"})
         for life in lives:
@@ -263,7 +263,7 @@ class Work:
             os._exit(1)
 
 
-def _short(error: Exception) -> str:
+def short(error: Exception) -> str:
     """Return what Ray says without the traceback of its agent, which comes first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][-500:] if lines else type(error).__name__
