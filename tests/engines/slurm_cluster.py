@@ -9,10 +9,15 @@ import socket
 import stat
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scontrol")
 PATIENCE_S = 60.0
@@ -50,6 +55,13 @@ PartitionName=all Nodes=n[1-4] Default=YES State=UP MaxTime=INFINITE
 PartitionName=one Nodes=n1 State=UP MaxTime=INFINITE
 """
 
+CGROUP = """
+CgroupPlugin=cgroup/v1
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=yes
+AllowedSwapSpace=0
+"""
+
 
 def _free_port() -> int:
     with socket.socket() as probe:
@@ -59,9 +71,13 @@ def _free_port() -> int:
 
 
 class Cluster:
-    """A running Slurm. `slurmd` is the process of each node."""
+    """A running Slurm. `slurmd` is the process of each node, `kinds` the type of each device ("" without one).
 
-    def __init__(self, folder: Path) -> None:
+    `conf`: lines of slurm.conf that are otherwise than in `CONF`, or beside it.
+    """
+
+    def __init__(self, folder: Path, kinds: Sequence[str] = ("g0", "g1", "g2", "g3"), **conf: str) -> None:
+        self.kinds, self.conf = kinds, conf
         os.environ["PATH"] = f"{os.environ['PATH']}:/usr/sbin:/sbin"  # where Debian has daemons, and users do not look
         missing = [name for name in PROGRAMS if shutil.which(name) is None]
         if missing:
@@ -78,26 +94,36 @@ class Cluster:
         (self.folder / "state").mkdir()
         (self.folder / "munge.key").write_bytes(os.urandom(128))
         (self.folder / "munge.key").chmod(0o400)
-        host = socket.gethostname().partition(".")[0]
+        host, kinds = socket.gethostname().partition(".")[0], Counter(self.kinds)
         lines = "\n".join(
             f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={_free_port()} CPUs=64 RealMemory=64000 "
-            f"Gres={','.join(f'gpu:g{number}:1' for number in range(DEVICES))}" for name in NODES
+            f"Gres={','.join(f'gpu:{kind}:{many}' if kind else f'gpu:{many}' for kind, many in kinds.items())}"
+            for name in NODES
         )  # fmt: skip
-        conf = CONF.format(host=host, port=_free_port(), folder=self.folder, nodes=lines)
+        kept = [line for line in CONF.splitlines() if line.partition("=")[0] not in self.conf]
+        conf = "\n".join([*kept, *(f"{word}={value}" for word, value in self.conf.items()), ""])
+        conf = conf.format(host=host, port=_free_port(), folder=self.folder, nodes=lines)
         (self.folder / "slurm.conf").write_text(conf)
-        gres = [f"Name=gpu Type=g{number} File={self.folder}/gpu{number}\n" for number in range(DEVICES)]
+        (self.folder / "cgroup.conf").write_text(CGROUP)
+        gres = [
+            f"Name=gpu {f'Type={kind} ' if kind else ''}File={self.folder}/gpu{number}\n"
+            for number, kind in enumerate(self.kinds)
+        ]
         (self.folder / "gres.conf").write_text("".join(gres))
         munge = [f"--{key}-file={self.folder}/munge.{key}" for key in ("key", "log", "pid", "seed")]
         self.others.append(
             self._start("munged", "--foreground", "--force", f"--socket={self.folder}/munge.socket", *munge)
         )
         self.until((self.folder / "munge.socket").exists, "munged listens")
-        self.others.append(self._start("slurmctld", "-D", "-c"))
+        self.start_controller("-c")
         for name in NODES:
             self.start_node(name)
         self.until(
             lambda: self.tell("sinfo", "-h", "-N", "-p", "all", "-o", "%T").split() == ["idle"] * 4, "nodes are idle"
         )
+
+    def start_controller(self, *words: str) -> None:
+        self.slurmctld = self._start("slurmctld", "-D", *words)
 
     def start_node(self, name: str) -> None:
         self.slurmd[name] = self._start("slurmd", "-D", "-N", name)
@@ -143,9 +169,10 @@ class Cluster:
         self.tell("scancel", "--user=root", "--full", "--signal=KILL")
         self.tell("scancel", "--user=root")
         self.until(lambda: not self.tell("squeue", "-h").strip(), "no job is left")
-        for process in (*self.slurmd.values(), *reversed(self.others)):
+        processes = (*self.slurmd.values(), self.slurmctld, *self.others)
+        for process in processes:
             process.terminate()
-        for process in (*self.slurmd.values(), *self.others):
+        for process in processes:
             try:
                 process.wait(30)
             except subprocess.TimeoutExpired:

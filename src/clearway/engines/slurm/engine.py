@@ -6,22 +6,23 @@ told of it: a controller that starts again finds what was meant, and what Slurm 
 
 from __future__ import annotations
 
-import hashlib
+import logging
 import select
 import signal
 import sys
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from clearway.engines.parts.wake import Wake
 from clearway.engines.slurm import step
-from clearway.engines.slurm.commands import ENDED, MEBI, MILLI, PENDING, gres_words
+from clearway.engines.slurm.commands import ENDED, MEBI, MILLI, OUT_OF_MEMORY, PENDING, slurm
 from clearway.engines.slurm.files import Files, key_of, task_of
 from clearway.engines.slurm.jobs import Jobs
+from clearway.engines.slurm.others import Others, of_others
 from clearway.engines.slurm.within import Within
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
 
+LOG = logging.getLogger("clearway.slurm")
+
 LOOK_S = 0.1
 """So often it looks for what steps have written."""
 
@@ -45,10 +48,16 @@ ASK_S = 2.0
 """So often Slurm is asked how jobs and nodes are."""
 
 UNSEEN_S = 3.0
-"""A job that Slurm does not have (any more), and whose step wrote no end, is lost after so long .."""
+"""A job that Slurm ended, and whose step wrote no end, is lost after so long .."""
+
+UNKNOWN_S = 30.0
+""".. so long where Slurm does not know it and it had not begun: what Slurm says may be old .."""
 
 LATE_S = 120.0
-""".. and after so long where Slurm says that it came to its end: files of other nodes may be seen late."""
+""".. and so long where it came to its end, or had begun: files of other nodes may be seen late."""
+
+LAST_S = 30.0
+"""So long after its grace a task that was to stop has Slurm end it; and jobs that belong to no task are ended then."""
 
 
 class SlurmEngine:
@@ -65,8 +74,7 @@ class SlurmEngine:
         result_of: Callable[[TaskRef], str] = lambda _task: "", lead: tuple[str, int] = ("", 0),
     ) -> None:  # fmt: skip
         self._files = Files(home.absolute() / "slurm")
-        prefix = f"clearway-{hashlib.sha256(str(home.absolute()).encode()).hexdigest()[:8]}-"
-        self._slurm: Jobs | Within = Within(words.within, prefix) if words.within else Jobs(words, prefix)
+        self._slurm: Jobs | Within = Within(words.within) if words.within else Jobs(words)
         self._order_of, self._result_of, self._reported = order_of, result_of, reported
         self._words, self._lead = words, lead
         self._nodes: dict[str, Node] = {}
@@ -81,7 +89,10 @@ class SlurmEngine:
         self._ends: set[str] = set()
         self._unseen: dict[str, float] = {}
         self._waits: dict[str, float] = {}
+        self._stops: dict[str, float] = {}
+        self._strays: dict[str, float] = {}
         self._look_anew = self._closing = False
+        self._asked = 0.0
         self._lock, self._work = threading.RLock(), threading.Event()
         self._thread = threading.Thread(target=self._talk, name="slurm", daemon=True)
         self._wake = Wake()
@@ -106,6 +117,8 @@ class SlurmEngine:
         """Read nodes from Slurm and tasks from the folder. Raises EngineError where Slurm does not answer."""
         self._files.make()
         self._files.take_over(*self._lead)
+        self._files.forget_old()
+        self._slurm.prefix = f"clearway-{self._files.name()}-"
         self._mine = {key: self._files.read("orders", key) for key in self._files.keys("orders")}
         self._count(self._slurm.known())
         self._ends = self._files.keys("ends")
@@ -113,7 +126,8 @@ class SlurmEngine:
         gone = tuple(self._gone(key) for key in sorted(self._ends, key=task_of_key))
         self._reported.watch(map(task_of, self._live()))
         self._todo += sorted(self._live(), key=task_of_key)
-        ups = tuple(self._up(node) for node in self._nodes.values() if node.up)
+        live = self._live()
+        ups = tuple(self._up(node, live) for node in self._nodes.values() if node.up)
         self._told = {up.spec.name: up for up in ups}
         self._thread.start()
         return Inventory(ups, gone)
@@ -195,11 +209,13 @@ class SlurmEngine:
             self._reports.append(TaskIsGone(launch.task, error=why))
             return
         order, demand = self._order_of(launch), launch.spec.roles[launch.grant.role].demand
-        first = self._nodes.get(launch.first_node) or self._nodes[launch.node]
+        node = self._nodes[launch.node]
+        first = self._nodes.get(launch.first_node, node)
         order["env"]["MASTER_ADDR"] = first.address
         more = {
-            "node": launch.node, "devices": list(launch.grant.devices), "cpus": -(-demand.cpus // MILLI),
-            "memory": -(-demand.memory // MEBI), "milli": demand.cpus, "limit_us": launch.spec.time_limit_us,
+            "node": launch.node, "devices": list(launch.grant.devices), "exact": bool(node.types),
+            "cpus": -(-demand.cpus // MILLI), "milli": demand.cpus, "memory": -(-demand.memory // MEBI),
+            "limit_us": launch.spec.time_limit_us,
         }  # fmt: skip
         self._mine[key] = {**order, **more}
         self._files.write("orders", key, self._mine[key])
@@ -247,14 +263,14 @@ class SlurmEngine:
         task, code, used = task_of(key), end["code"], end.get("used")
         self._uncut = end.get("uncut") or self._uncut
         given = self._result_of(task) if code == 0 else ""
-        return TaskIsGone(task, code, end["error"], result=given, used=Used(**used) if used else None)
+        return TaskIsGone(task, code, end["error"], end.get("oom", False), given, used=Used(**used) if used else None)
 
     def _live(self) -> set[str]:
         return self._files.keys("orders") - self._files.keys("ends")
 
-    def _up(self, node: Node) -> NodeIsUp:
+    def _up(self, node: Node, live: set[str]) -> NodeIsUp:
         """Return a node without what others hold of it, with all of ours."""
-        name, spec, live = node.spec.name, node.spec, self._live()
+        name, spec = node.spec.name, node.spec
         mine = {key: order for key, order in self._mine.items() if order.get("node") == name and key in live}
         held = {device for order in mine.values() for device in order["devices"]}
         others = self._others.get(name, Others())
@@ -266,53 +282,70 @@ class SlurmEngine:
     # --- the thread that talks with Slurm ----------------------------------------------------------
 
     def _talk(self) -> None:
-        asked = 0.0
         while not self._closing:
             self._work.wait(ASK_S)
             self._work.clear()
             try:
-                self._check_leads()
-                jobs = self._slurm.known()
-                self._submit_all(jobs)
-                self._take_back(jobs)
-                if self._look_anew or time.monotonic() - asked >= ASK_S:
-                    asked = time.monotonic()
-                    self._ask_nodes(jobs)
-                self.trouble = self._uncut
+                self._turn()
             except EngineError as error:
                 self.trouble = str(error)
+            except Exception as error:
+                LOG.exception("a defect in the engine `slurm`, which goes on")
+                self.trouble = f"a defect in the engine `slurm`: {error!r}"
+
+    def _turn(self) -> None:
+        self._check_leads()
+        jobs = self._slurm.known()
+        self._submit_all(jobs)
+        self._take_back(jobs)
+        self._end_strays(jobs)
+        if self._look_anew or time.monotonic() - self._asked >= ASK_S:
+            self._asked = time.monotonic()
+            self._ask_nodes(jobs)
+        self.trouble = self._uncut
 
     def _check_leads(self) -> None:
         if not self._files.leads(*self._lead):
             raise EngineError("another controller took over the tasks of this home")
 
     def _submit_all(self, jobs: dict[str, Job]) -> None:
+        """Tell Slurm of all that it does not know. What it does not take now goes to the end, and is told again."""
         while self._todo and not self._closing:
             key = self._todo[0]
             known = key in jobs and jobs[key].state not in ENDED
-            if not known and not self._files.has("claims", key) and self._files.has("orders", key):
-                self._submit(key)
+            try:
+                if not known and not self._files.has("claims", key) and self._files.has("orders", key):
+                    self._submit(key)
+            except EngineError:
+                self._todo.rotate(-1)
+                raise
             self._unseen.pop(key, None)
             self._todo.popleft()
 
     def _submit(self, key: str) -> None:
         order = self._files.read("orders", key)
         node = self._nodes.get(order["node"])
-        if node is None:  # it has left since
-            self._end(key, "")
+        if node is None or self._is_to_stop(key):  # it has left since
+            self._end(key)
             return
         command = [sys.executable, "-I", step.__file__, str(self._files.folder), key]
         try:
-            self._slurm.submit(key, order, command, gres_words(node, order["devices"]))
-        except EngineError as error:
-            if key not in self._slurm.known():  # raises where Slurm does not answer at all: then it is told again
-                self._end(key, f"Slurm refuses it: {error}")
+            why = self._slurm.submit(key, order, command, node)
+        except EngineError:
+            if key not in self._slurm.known():
+                raise
+        else:
+            if why:
+                self._end(key, error=f"Slurm refuses it: {why}")
 
-    def _end(self, key: str, why: str) -> None:
+    def _is_to_stop(self, key: str) -> bool:
+        return bool(self._files.read("halts", key).get("signal"))
+
+    def _end(self, key: str, *, code: int | None = None, error: str = "", oom: bool = False) -> None:
         """Write down that a task is over of which no step will tell, unless a step tells it now."""
         with self._lock:
-            if not self._known(key) and (self._files.claim(key) or not why):
-                self._files.write("ends", key, {"code": None, "error": why})
+            if not self._known(key) and (self._files.claim(key) or not error):
+                self._files.write("ends", key, {"code": code, "error": error, "oom": oom})
         self.wake()
 
     def _take_back(self, jobs: dict[str, Job]) -> None:
@@ -326,20 +359,42 @@ class SlurmEngine:
             self._unseen.pop(key, None)
             if job.state == PENDING:
                 since = self._waits.setdefault(key, now)
-                if self._files.read("halts", key).get("signal") or now - since > self._words.pending_us / 1e6:
-                    self._slurm.cancel(key, job)
+                if self._is_to_stop(key) or now - since > self._words.pending_us / 1e6:
+                    self._slurm.withdraw(key, job)
             else:
                 self._waits.pop(key, None)
+                self._insist(key, job, now)
+
+    def _insist(self, key: str, job: Job, now: float) -> None:
+        """Have Slurm end a task that should have stopped: its step does not answer."""
+        said = self._files.read("halts", key)
+        if said.get("signal") and now - self._stops.setdefault(key, now) > said["grace_us"] / 1e6 + LAST_S:
+            slurm("scancel", job.number)
+            self._stops[key] = now
+
+    def _end_strays(self, jobs: dict[str, Job]) -> None:
+        """End jobs that belong to no task any more: one that was given up and came back, or was told to Slurm twice."""
+        now, live = time.monotonic(), self._live()
+        strays = {key: job for key, job in jobs.items() if key not in live and job.rank}
+        self._strays = {key: self._strays.get(key, now) for key in strays}
+        self._stops = {key: at for key, at in self._stops.items() if key in live}
+        for key, since in self._strays.items():
+            if now - since > LAST_S and strays[key].number:
+                slurm("scancel", strays[key].number)
+                self._strays[key] = now
 
     def _miss(self, key: str, job: Job | None, now: float) -> None:
-        node = self._nodes.get(self._files.read("orders", key).get("node", ""))
-        if node is not None and not node.up and self._files.has("claims", key):
+        node, begun = self._nodes.get(self._files.read("orders", key).get("node", "")), self._files.has("claims", key)
+        if node is not None and not node.up and begun:
             self._unseen.pop(key, None)  # it may run on: whether its node is lost is decided elsewhere
             return
-        patience = LATE_S if job is not None and job.state == ENDED[0] else UNSEEN_S
-        if now - self._unseen.setdefault(key, now) >= patience:
-            self._end(key, "")
-            self._unseen.pop(key, None)
+        if now - self._unseen.setdefault(key, now) < _patience_s(job, begun=begun):
+            return
+        if job is not None and job.state == OUT_OF_MEMORY:
+            self._end(key, code=-signal.SIGKILL, oom=True)
+        else:
+            self._end(key)
+        self._unseen.pop(key, None)
 
     def _ask_nodes(self, before: dict[str, Job]) -> None:
         anew, self._look_anew = self._look_anew, False
@@ -349,8 +404,9 @@ class SlurmEngine:
             for name in known - self._nodes.keys():
                 self._told.pop(name, None)
                 self._reports.append(NodeIsGone(name))
+            live = self._live()
             for node in self._nodes.values():
-                self._tell(node, anew=anew)
+                self._tell(node, live, anew=anew)
         self.wake()
 
     def _count(self, before: dict[str, Job]) -> None:
@@ -365,17 +421,12 @@ class SlurmEngine:
             live = self._live()
             ours = {key for jobs in (before, after) for key, job in jobs.items() if job.holds}
             self._mine = {key: order for key, order in self._mine.items() if key in live | ours}
-            self._others = {name: self._of_others(node, (before, after), ours) for name, node in nodes.items()}
+            self._others = {
+                name: of_others(node, {key: one for key, one in self._mine.items() if one["node"] == name}, ours)
+                for name, node in nodes.items()
+            }
 
-    def _of_others(self, node: Node, asked: tuple[dict[str, Job], dict[str, Job]], ours: set[str]) -> Others:
-        name = node.spec.name
-        cpus = max(sum(job.cpus for job in jobs.values() if job.node == name and job.holds) for jobs in asked)
-        mine = [order for key, order in self._mine.items() if order["node"] == name and key in ours]
-        memory = sum(order["memory"] for order in mine) * MEBI
-        devices = node.used - {device for order in mine for device in order["devices"]}
-        return Others(max(node.used_cpus - cpus * MILLI, 0), max(node.used_memory - memory, 0), devices)
-
-    def _tell(self, node: Node, *, anew: bool) -> None:
+    def _tell(self, node: Node, live: set[str], *, anew: bool) -> None:
         name = node.spec.name
         if not node.up:
             since = self._quiet_since.setdefault(name, time.monotonic())
@@ -383,20 +434,18 @@ class SlurmEngine:
             self._reports.append(NodeIsQuiet(name, round((time.monotonic() - since) * 1e6)))
             return
         self._quiet_since.pop(name, None)
-        up, told = self._up(node), self._told.get(name)
+        up, told = self._up(node, live), self._told.get(name)
         if anew or told is None or (told.spec, told.unhealthy) != (up.spec, up.unhealthy):
             self._told[name] = up
             self._reports.append(up)
 
 
-class Others(NamedTuple):
-    """What others hold of a node."""
-
-    cpus: int = 0
-    memory: int = 0
-    devices: frozenset[int] = frozenset()
-
-
 def task_of_key(key: str) -> tuple[int, ...]:
     """Return what keys are ordered by."""
     return tuple(map(int, key.split(".")))
+
+
+def _patience_s(job: Job | None, *, begun: bool) -> float:
+    if job is None:
+        return LATE_S if begun else UNKNOWN_S
+    return LATE_S if job.state == ENDED[0] else UNSEEN_S

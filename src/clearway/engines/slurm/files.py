@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+import secrets
+from pathlib import Path
+from typing import Any
 
 from clearway.model.errors import EngineError
 from clearway.model.events import TaskRef
 from clearway.model.ids import JobId
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 KINDS = ("orders", "halts", "claims", "ups", "ends", "over")
 """What is to run, what to do with it, who has it, what runs, how it ended; and ends that are in the journal."""
+
+KEPT_S = 30 * 86_400
+"""So long an end is kept that is in the journal."""
 
 
 def key_of(task: TaskRef) -> str:
@@ -44,7 +46,10 @@ class Files:
 
     def keys(self, kind: str) -> set[str]:
         """Return the tasks of which there is such a file."""
-        return {name for name in os.listdir(self.folder / kind) if name[0] != "."}  # noqa: PTH208  names alone
+        try:
+            return {name for name in os.listdir(self.folder / kind) if name[0] != "."}  # noqa: PTH208  names alone
+        except OSError as error:
+            raise _unreadable(self.folder / kind, error.strerror) from error
 
     def has(self, kind: str, key: str) -> bool:
         """Say whether a task has such a file."""
@@ -52,10 +57,15 @@ class Files:
 
     def read(self, kind: str, key: str) -> dict[str, Any]:
         """Return what stands in a file, {} where there is none."""
+        path = self.folder / kind / key
         try:
-            found: dict[str, Any] = json.loads((self.folder / kind / key).read_text())
+            found: dict[str, Any] = json.loads(path.read_text())
         except FileNotFoundError:
             return {}
+        except OSError as error:
+            raise _unreadable(path, error.strerror) from error
+        except ValueError as error:
+            raise _unreadable(path, f"it is damaged ({error})") from error
         return found
 
     def write(self, kind: str, key: str, content: dict[str, Any]) -> None:
@@ -72,10 +82,13 @@ class Files:
 
     def claim(self, key: str) -> bool:
         """Have a task, so that no step begins it. False: somebody had it before."""
+        path = self.folder / "claims" / key
         try:
-            os.close(os.open(self.folder / "claims" / key, os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
             return False
+        except OSError as error:
+            raise EngineError(f"{path} cannot be written: {error.strerror}") from error
         return True
 
     def take_over(self, place: str, term: int) -> None:
@@ -91,6 +104,28 @@ class Files:
 
     def over(self, key: str) -> None:
         """Keep of a task only how it ended: its end is in the journal."""
-        (self.folder / "ends" / key).rename(self.folder / "over" / key)
-        for kind in ("orders", "halts", "claims", "ups"):
-            (self.folder / kind / key).unlink(missing_ok=True)
+        try:
+            (self.folder / "ends" / key).rename(self.folder / "over" / key)
+            for kind in ("orders", "halts", "claims", "ups"):
+                (self.folder / kind / key).unlink(missing_ok=True)
+        except OSError as error:
+            raise EngineError(f"the files of the task {key} cannot be moved: {error.strerror}") from error
+
+    def name(self) -> str:
+        """Return what this folder and no other one is called, also one that will have its place."""
+        name: str = self.read("", "name").get("name", "")
+        if not name:
+            name = secrets.token_hex(4)
+            self.write("", "name", {"name": name})
+        return name
+
+    def forget_old(self) -> None:
+        """Forget ends of long ago, by the clock of the file system: nobody asks for them any more."""
+        now = (self.folder / "lead").stat().st_mtime
+        for entry in list(os.scandir(self.folder / "over")):
+            if now - entry.stat().st_mtime > KEPT_S:
+                Path(entry).unlink(missing_ok=True)
+
+
+def _unreadable(path: Path, why: str | None) -> EngineError:
+    return EngineError(f"{path} cannot be read: {why}")
