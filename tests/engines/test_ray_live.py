@@ -37,8 +37,9 @@ queues:
   - {{name: cpu-work, defaults: {{nodes: {{kind: cpu}}}}}}
 """
 OWN_RAY = """
-import json, os, ray
-ray.init(include_dashboard=False)
+import json, os, ray, sys
+assert os.environ["RAY_AUTH_MODE"] == "token"
+ray.init(**({} if "WORLD" in sys.argv else {"include_dashboard": False}))
 @ray.remote(num_gpus=2)
 def given():
     return os.environ["CUDA_VISIBLE_DEVICES"]
@@ -189,9 +190,15 @@ def test_users_of_ray_inside_and_beside_have_no_more_than_is_theirs(town: Town) 
         beside = town.submit("beside", "true", gpus=2, nodes={"name": "n3"})
         town.succeeded(beside)
         assert set(map(int, town.told(beside)[0].split(","))) == set(range(4)) - theirs
+        over = f"{sys.executable} $CLEARWAY_RAY {script} WORLD"
+        gang = town.submit("world", over, tasks=2, one_per_node=True, gpus=2, cpus=1, nodes={"kind": "gpu"})
         town.succeeded(inside)
         found = json.loads(b"".join(town.client.logs(inside)).splitlines()[-1])
         assert found == [3, 2, 1, town.told(inside)[0]]
+        town.succeeded(gang)
+        found = json.loads(b"".join(town.client.logs(gang)).splitlines()[-1])
+        assert found[:3] == [2, 4, 2]
+        assert found[3] in {town.told(gang, rank)[0] for rank in (0, 1)}
     finally:
         stranger.leave()
     town.until(lambda: not any(node["unhealthy"] for node in town.client.nodes()), "they are free again")

@@ -21,7 +21,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, Place
 
 from clearway.engines import parts
 from clearway.engines.parts import cuts, looks, tree
-from clearway.engines.ray import host, step
+from clearway.engines.ray import gang, host, step
 from clearway.engines.ray.nodes import Amounts, is_custom
 
 if TYPE_CHECKING:
@@ -142,7 +142,12 @@ class Cluster:
 def _texts() -> dict[str, str]:
     """Return the step and what it imports by their paths in a folder that Python can run."""
     found = {"/".join(one.__name__.split(".")) + ".py": _text(one) for one in (cuts, looks, tree)}
-    return {f"{parts.__name__.replace('.', '/')}/__init__.py": "", **found, "__main__.py": _text(step)}
+    return {
+        f"{parts.__name__.replace('.', '/')}/__init__.py": "",
+        **found,
+        "__main__.py": _text(step),
+        host.GANG: _text(gang),
+    }
 
 
 def _text(module: ModuleType) -> str:

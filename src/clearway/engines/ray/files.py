@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ class Files:
     """Ends are kept until they are in the journal; what tasks wrote lies where every engine has it."""
 
     def __init__(self, home: str) -> None:
-        self._ends = Path(home, "ray", "ends")
+        self._ends, self._key = Path(home, "ray", "ends"), Path(home, "ray", "key")
         self._ends.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def ends(self) -> list[dict[str, Any]]:
@@ -38,6 +40,15 @@ class Files:
             file.flush()
             os.fsync(file.fileno())
         new.rename(self._ends / end["task"])
+
+    def token(self, attempt: str) -> str:
+        """Return the token of the clusters that the tasks of an attempt start themselves, the same for all of them."""
+        try:
+            with os.fdopen(os.open(self._key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as file:
+                file.write(secrets.token_bytes(32))
+        except FileExistsError:
+            pass
+        return hmac.new(self._key.read_bytes(), attempt.encode(), "sha256").hexdigest()
 
     def forget(self, keys: list[str]) -> None:
         """Drop ends."""

@@ -32,6 +32,8 @@ MOST_BYTES = 1 << 20
 MOST_RESULT = 4_000_001
 """So much of a result is read: more than any that may be given back, as on this machine."""
 STREAMS = ("stdout", "stderr", "metrics", "progress")
+GANG = "gang.py"
+"""What makes one Ray cluster of a gang; tasks know its path as `CLEARWAY_RAY`."""
 ALIVE = "alive"
 """A file that a host holds as long as it lives."""
 KEPT_S = 3600.0
@@ -165,7 +167,7 @@ class Host:
             (task.folder / "input").write_text(order["input"])
         Path(env["CLEARWAY_CHECKPOINT_DIR"]).mkdir(parents=True, exist_ok=True)
         task.own_ray = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the path of a socket has to be short
-        env["RAY_TMPDIR"] = task.own_ray
+        env |= {"RAY_TMPDIR": task.own_ray, "CLEARWAY_RAY": str(self._step / GANG)}
         order |= {"env": env, "stdout": str(task.folder / "stdout"), "stderr": str(task.folder / "stderr")}
         self._spawn(task, order)
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
 
 MILLI = 1000
+LOCAL = "local"
+"""Where `ray.init()` in a task starts a cluster of its own."""
 
 
 def key_of(task: TaskRef) -> str:
@@ -77,7 +79,7 @@ def share_of(launch: Launch) -> int:
 def own_ray(bundle: Mapping[str, float]) -> dict[str, str]:
     """Return what makes a script's own `ray.init()` start a cluster of its own, of what its task holds."""
     held = {"CPU": max(int(bundle["CPU"]), 1), "GPU": int(bundle["GPU"])}
-    return {"RAY_ADDRESS": "local", "RAY_OVERRIDE_RESOURCES": json.dumps(held)}
+    return {"RAY_ADDRESS": LOCAL, "RAY_OVERRIDE_RESOURCES": json.dumps(held)}
 
 
 def halt_order(halt: Halt) -> Message:

@@ -14,6 +14,7 @@ from clearway.engines.parts.cuts import Cuts
 from clearway.engines.ray.files import add, written
 from clearway.engines.ray.hosts import Hosts, Kind
 from clearway.engines.ray.nodes import living
+from clearway.engines.ray.orders import LOCAL
 from clearway.engines.ray.places import Places
 
 if TYPE_CHECKING:
@@ -176,7 +177,14 @@ class Work:
         order = life.order
         code = await asyncio.to_thread(Path(order["code"]).read_bytes) if order["code"] else b""
         token = await asyncio.to_thread(Path(order["token"]).read_bytes) if order["token"] else b""
-        await life.host.start.remote(self._cluster.term, order, code, token, _secrets(order["secrets"]))
+        await life.host.start.remote(self._cluster.term, order, code, token, self._secret_env(order))
+
+    def _secret_env(self, order: Message) -> dict[str, str]:
+        """Return the secrets of a task, with the token of a cluster that it may start itself."""
+        if order["env"]["RAY_ADDRESS"] != LOCAL:
+            return _secrets(order["secrets"])
+        own = self._files.token(".".join(order["task"].split(".")[:2]))
+        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": own, **_secrets(order["secrets"])}
 
     async def _listen(self, life: Life, read: dict[str, int]) -> Message | None:
         heard = await life.host.listen.remote(life.key, {**read, "up": life.up})
