@@ -29,4 +29,13 @@ def import_command(shell: Shell, *, files: tuple[str, ...]) -> None:
     for one in found:
         for what in one.missing:
             shell.note(f"{one.words['name']}: no counterpart: {what}")
-    click.echo(yaml.safe_dump({"jobs": [one.words for one in found]}, sort_keys=False), nl=False)
+
+    class Dumper(yaml.SafeDumper):
+        """Writes scripts as they are, and a text that could be read as a number (`09`) as a text."""
+
+    def text(dumper: yaml.SafeDumper, said: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in said else "'" if said[:1].isdigit() else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", said, style)
+
+    Dumper.add_representer(str, text)
+    click.echo(yaml.dump({"jobs": [one.words for one in found]}, Dumper=Dumper, sort_keys=False), nl=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from clearway.interop import sbatch_script as script
 from clearway.interop import slurm_values as sv
 from clearway.interop.katib import Turned
 from clearway.model.errors import InputError
@@ -17,12 +18,24 @@ MARK = re.compile(r"^#SBATCH\s+(.*)$")
 SHORT = {
     "J": "job-name", "p": "partition", "t": "time", "N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus",
     "D": "chdir", "a": "array", "A": "account", "q": "qos", "o": "output", "e": "error", "C": "constraint",
-    "d": "dependency", "w": "nodelist", "x": "exclude", "H": "hold",
+    "d": "dependency", "w": "nodelist", "x": "exclude", "H": "hold", "b": "begin", "i": "input", "L": "licenses",
+    "m": "distribution", "M": "clusters", "B": "extra-node-info", "s": "oversubscribe", "k": "no-kill",
+    "O": "overcommit", "W": "wait", "Q": "quiet", "v": "verbose",
 }  # fmt: skip
-OUTPUT = frozenset({"output", "error", "open-mode"})
-"""Where it prints: Clearway keeps that by itself."""
-FLAGS = frozenset({"exclusive", "requeue", "no-requeue", "hold", "overcommit", "contiguous", "parsable", "wait"})
-SECOND_US = 1_000_000
+FLAGS = frozenset({
+    "exclusive", "requeue", "no-requeue", "hold", "overcommit", "contiguous", "parsable", "wait", "oversubscribe",
+    "no-kill", "quiet", "verbose", "spread-job", "use-min-nodes", "reboot", "get-user-env", "kill-on-invalid-dep",
+    "ignore-pbs", "test-only",
+})  # fmt: skip
+"""Options without a value, or whose value stands behind a `=`."""
+NOTHING = frozenset({"output", "error", "open-mode", "requeue", "parsable", "quiet", "verbose", "get-user-env"})
+"""Where it prints, which Clearway keeps by itself; and what Clearway does without being told."""
+SECOND_US, DAY_PARTS = 1_000_000, 2
+TOGETHER = ("nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "cpus-per-gpu", "mem", "mem-per-cpu", "mem-per-gpu",
+            "gres", "gpus", "gpus-per-node", "gpus-per-task")  # fmt: skip
+"""What is looked at together: it depends on the number of processes on a node."""
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT")
+GPU_NAMES = ("gpu", "gres/gpu")
 
 
 def read_script(text: str, name: str) -> Turned:
@@ -30,18 +43,16 @@ def read_script(text: str, name: str) -> Turned:
     if not text.startswith("#!"):
         raise InputError("script", text[:40], "a batch script, which begins with #!")
     options, missing = _options(text)
-    words: dict[str, Any] = {"name": name, "run": ["/bin/sh", "-c", text]}
-    shell = text[2:].partition("\n")[0].split()
-    words["run"] = [*shell, "-c", text] if shell and shell[-1].endswith("sh") else words["run"]
+    words: dict[str, Any] = {"name": options.get("job-name") or name}
     for option, value in options.items():
-        if option in OUTPUT:
+        if option in NOTHING or option in TOGETHER:
             continue
         turn = _TURNS.get(option)
-        told = f"--{option}" if turn is None else turn(words, value)
+        told = f"--{option}" + (f"={value}" if value else "") if turn is None else turn(words, value)
         missing += [told] if told else []
-    _tasks(words, options, missing)
-    missing += [f"the script uses {name}" for name in sorted(set(re.findall(r"\bSLURM_\w+", text)))]
-    return Turned(words, missing)
+    shape = _tasks(words, options, missing, by_srun=script.calls_srun(text) and not script.parts_by_srun(text))
+    words["run"], holes = script.run_of(text, words, shape)
+    return Turned(words, missing + holes)
 
 
 def _options(text: str) -> tuple[dict[str, str], list[str]]:
@@ -51,11 +62,21 @@ def _options(text: str) -> tuple[dict[str, str], list[str]]:
     for line in text.splitlines()[1:]:
         match = MARK.match(line)
         if match:
-            parts = shlex.split(match[1], comments=True)
+            parts = _split(match[1])
+            if parts in (["hetjob"], ["packjob"]):
+                odd.append("#SBATCH hetjob: only its first part is taken, say the others as `roles`")
+                break
             _take(parts, found, odd)
         elif line.strip() and not line.startswith("#"):
             break
     return found, odd
+
+
+def _split(said: str) -> list[str]:
+    try:
+        return shlex.split(said, comments=True)
+    except ValueError as error:
+        raise InputError("#SBATCH", said, f"words and whole quotes ({error})") from error
 
 
 def _take(parts: list[str], found: dict[str, str], odd: list[str]) -> None:
@@ -74,18 +95,15 @@ def _take(parts: list[str], found: dict[str, str], odd: list[str]) -> None:
         found[name] = value
 
 
-def _put(word: str, read: Callable[[str], Any] = str) -> Callable[[dict[str, Any], str], str]:
+# --- options that stand for themselves -----------------------------------------------------------
+
+
+def _put(word: str) -> Callable[[dict[str, Any], str], str]:
     def turn(words: dict[str, Any], value: str) -> str:
-        words[word] = read(value)
+        words[word] = value
         return ""
 
     return turn
-
-
-def _whole(value: str) -> int:
-    if not value.isascii() or not value.isdigit():
-        raise InputError("#SBATCH", value, "a whole number")
-    return int(value)
 
 
 def _time(words: dict[str, Any], value: str) -> str:
@@ -97,77 +115,164 @@ def _time(words: dict[str, Any], value: str) -> str:
 
 def _days(value: str) -> str:
     """Return `D-H` and `D-H:M` as `D-H:M:S`."""
-    return value + ":00" * (2 - value.count(":"))
-
-
-def _memory(words: dict[str, Any], value: str) -> str:
-    found, _ = sv.size("mem", value)
-    if found:
-        words["memory"] = found
-        return ""
-    return "--mem=0, all memory of a node"
-
-
-def _gpus(words: dict[str, Any], value: str) -> str:
-    count, models = sv.gres("gres", value if value.startswith(("gpu", "gres/gpu")) else f"gpu:{value}")
-    if count:
-        words["gpus"] = count
-        words |= {"gpu_model": list(models)} if models else {}
-        return ""
-    return f"--gres={value}"
+    return value + ":00" * (DAY_PARTS - value.count(":"))
 
 
 def _array(words: dict[str, Any], value: str) -> str:
-    indices, _, many = value.partition("%")
-    words["array"] = indices
-    return f"--array %{many}: how many run at once" if many else ""
+    indices, mark, many = value.partition("%")
+    words["array"] = (f"{indices}-{indices}" if indices.isdigit() else indices) + mark + many
+    return ""
+
+
+def _partition(words: dict[str, Any], value: str) -> str:
+    words["queue"], _, more = value.partition(",")
+    return f"--partition={value}: the first one is taken" if more else ""
 
 
 def _constraint(words: dict[str, Any], value: str) -> str:
     if re.fullmatch(r"\w+(?:&\w+)*", value):
-        words["nodes"] = {f"slurm/{one}": "true" for one in value.split("&")}
+        words["nodes"] = {**words.get("nodes", {}), **{f"slurm/{one}": "true" for one in value.split("&")}}
         return ""
     return f"--constraint={value}"
 
 
+def _nodelist(words: dict[str, Any], value: str) -> str:
+    if re.fullmatch(r"[\w.-]+", value):
+        words["nodes"] = {**words.get("nodes", {}), "name": value}
+        return ""
+    return f"--nodelist={value}"
+
+
+def _signal(words: dict[str, Any], value: str) -> str:
+    match = re.fullmatch(r"(?:[BR]{1,2}:)?(?:SIG)?([A-Z][A-Z0-9]*|[0-9]+)(?:@([0-9]+))?", value)
+    if match is None or f"SIG{match[1]}" not in SIGNALS:
+        return f"--signal={value}"
+    words["checkpoint"] = {"signal": f"SIG{match[1]}", "grace": f"{match[2] or 60}s"}
+    return ""
+
+
+def _export(words: dict[str, Any], value: str) -> str:
+    pairs = [part.partition("=") for part in value.split(",")]
+    said = {name: given for name, equals, given in pairs if equals}
+    words |= {"env": said} if said else {}
+    named = [name for name, equals, _ in pairs if not equals and name not in ("ALL", "NONE", "NIL", "")]
+    return f"--export of {', '.join(named)}: say them in `env`" if named else ""
+
+
+def _disk(words: dict[str, Any], value: str) -> str:
+    words["disk"], _ = sv.size("tmp", value)
+    return ""
+
+
+def _once(words: dict[str, Any], _value: str) -> str:
+    words["max_losses"] = 0
+    return ""
+
+
 _TURNS: dict[str, Callable[[dict[str, Any], str], str]] = {
-    "job-name": _put("name"),
-    "partition": _put("queue"),
+    "job-name": lambda _words, _value: "",
+    "partition": _partition,
     "chdir": _put("workdir"),
-    "cpus-per-task": _put("cpus", _whole),
     "time": _time,
-    "mem": _memory,
-    "gres": _gpus,
-    "gpus-per-node": _gpus,
-    "gpus-per-task": _gpus,
-    "gpus": _gpus,
     "array": _array,
     "constraint": _constraint,
-    "nodes": lambda _words, _value: "",
-    "ntasks": lambda _words, _value: "",
-    "ntasks-per-node": lambda _words, _value: "",
+    "nodelist": _nodelist,
+    "signal": _signal,
+    "export": _export,
+    "tmp": _disk,
+    "no-requeue": _once,
+    "exclusive": lambda _words, value: f"--exclusive{'=' * bool(value)}{value}: ask for all that its nodes have",
+    "dependency": lambda _words, value: f"--dependency={value}: name those jobs in `after`",
 }
-"""What each option becomes, which may be a gap. Those of tasks are looked at together."""
+"""What each option becomes, which may be a gap."""
 
 
-def _tasks(words: dict[str, Any], options: dict[str, str], missing: list[str]) -> None:
-    """Make one task of what is on a node: a script of Slurm's runs on the first one, and starts the rest itself."""
+# --- tasks, and what each has --------------------------------------------------------------------
+
+
+class _On(NamedTuple):
+    """What of its options a script has on one node, and for how many processes there."""
+
+    nodes: int
+    processes: int
+    gpus: int
+    models: tuple[str, ...]
+
+
+def _tasks(words: dict[str, Any], options: dict[str, str], missing: list[str], *, by_srun: bool) -> script.Shape:
+    """Make tasks of nodes and processes.
+
+    A script of Slurm's runs on the first node, and starts the rest by `srun`: here it runs in each task. Where `srun`
+    starts several processes on a node each is a task, else what is on a node is one.
+    """
+    on = _on_node(options, missing)
+    split = by_srun and on.processes > 1 and on.gpus % on.processes == 0
+    share = on.processes if split else 1
+    gpus, processes = on.gpus // share, on.processes // share
+    tasks = on.nodes * share
+    if split and "ntasks" in options and "ntasks-per-node" not in options:
+        tasks = _whole(options["ntasks"])
+    cpus = _whole(options.get("cpus-per-task", "1")) * processes
+    if "cpus-per-gpu" in options:
+        cpus = _whole(options["cpus-per-gpu"]) * gpus
+    if tasks > 1:
+        words["tasks"] = tasks
+    if on.nodes > 1 and not split:
+        words["one_per_node"] = True
+    if {"cpus-per-task", "cpus-per-gpu"} & options.keys() or processes > 1:
+        words["cpus"] = cpus
+    if gpus:
+        words |= {"gpus": gpus, **({"gpu_model": list(on.models)} if on.models else {})}
+    _memory(words, options, (share, cpus, gpus), missing)
+    if processes > 1:
+        missing.append(
+            f"{processes} processes on a node: they share one task with the CPUs of all, start them in the script"
+        )
+    if split and on.nodes > 1:
+        missing.append(f"{on.processes} tasks on each of {on.nodes} nodes: they may be spread otherwise")
+    return script.Shape(tasks, on.nodes, on.processes, cpus, gpus)
+
+
+def _on_node(options: dict[str, str], missing: list[str]) -> _On:
     nodes = options.get("nodes", "1")
     least, _, most = nodes.partition("-")
     count = _whole(least or "1")
-    if count > 1:
-        words |= {"tasks": count, "one_per_node": True}
-        missing.append(
-            "the script runs on each node, in Slurm on the first alone: leave `srun` out, RANK says which it is"
-        )
     if most and most != least:
         missing.append(f"--nodes={nodes}: {count} taken")
     each = options.get("ntasks-per-node", "")
     many = _whole(each) if each else -(-_whole(options.get("ntasks", "1")) // count)
-    if many > 1:
-        words["cpus"] = words.get("cpus", 1) * many
-        missing.append(
-            f"{many} processes on a node: they share one task with the CPUs of all, start them in the script"
-        )
-    if "gpus" in options and count > 1:
-        words["gpus"] = max(1, words["gpus"] // count)
+    if each and "nodes" not in options and "ntasks" in options:
+        count = -(-_whole(options["ntasks"]) // many)
+    gpus, models = 0, tuple[str, ...]()
+    for option, by in (("gres", 1), ("gpus-per-node", 1), ("gpus-per-task", many), ("gpus", 0)):
+        if option in options:
+            found, of = _gpus(option, options[option], missing)
+            gpus, models = (found * by if by else -(-found // count)) or gpus, of or models
+    return _On(max(count, 1), max(many, 1), gpus, models)
+
+
+def _gpus(option: str, value: str, missing: list[str]) -> tuple[int, tuple[str, ...]]:
+    """Read `gpu:a100:2,shard:1`, `a100:2` or `2`: GPUs and their model. What is no GPU is named."""
+    parts = value.split(",") if option == "gres" else [f"gpu:{part}" for part in value.split(",")]
+    of_gpus = [part for part in parts if part.partition(":")[0] in GPU_NAMES]
+    missing += [f"--{option}={part}" for part in parts if part not in of_gpus and part not in ("none", "")]
+    if len(of_gpus) > 1:
+        missing.append(f"--{option}={value}: GPUs of several models, the first is taken")
+    return sv.gres(option, of_gpus[0]) if of_gpus else (0, ())
+
+
+def _memory(words: dict[str, Any], options: dict[str, str], task: tuple[int, int, int], missing: list[str]) -> None:
+    share, cpus, gpus = task
+    for option, times in (("mem-per-cpu", cpus), ("mem-per-gpu", gpus), ("mem", 1)):
+        if option in options:
+            found, _ = sv.size(option, options[option])
+            if found:
+                words["memory"] = found * times // (share if option == "mem" else 1)
+            else:
+                missing.append(f"--{option}=0, all memory of a node")
+
+
+def _whole(value: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise InputError("#SBATCH", value, "a whole number")
+    return int(value)
