@@ -34,6 +34,17 @@ print(*ray.get(holder.devices.remote()), flush=True)
 sys.stdin.read()
 """
 
+LEDGER = """
+import ray, sys, time
+from ray.util import list_named_actors, placement_group_table
+ray.init(sys.argv[1], namespace=sys.argv[2], log_to_driver=False)
+until = time.monotonic() + float(sys.argv[4])
+while len(list_named_actors()) < int(sys.argv[3]) and time.monotonic() < until:
+    time.sleep(0.1)
+names = [told["name"] for told in placement_group_table().values() if told["state"] == "CREATED"]
+print(len(list_named_actors()), *[name.partition(":")[2] for name in names if name.startswith(sys.argv[2] + ":")])
+"""
+
 
 def free_port(host: str) -> str:
     """Return an address at which nothing listens: nobody else uses these hosts."""
@@ -79,12 +90,13 @@ class Stranger:
 
 
 class Cluster:
-    """Nodes n1, n2, ..; the first is the head. Each has an address of its own on the loopback."""
+    """Nodes n1, n2, ..; the first is the head. Each has an address of its own on the loopback, in `net`."""
 
-    def __init__(self, token: str = "") -> None:
+    def __init__(self, token: str = "", net: str = "127.0.0") -> None:
+        self._net = net
         self.folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
-        self.address, self.client_server = free_port("127.0.0.2"), free_port("127.0.0.2")
+        self.address, self.client_server = free_port(f"{net}.2"), free_port(f"{net}.2")
         self.environment = {
             **os.environ, **SOON, **auth(token), "RAY_TMPDIR": str(self.folder),
             "GRPC_ENABLE_FORK_SUPPORT": "0",  # without it every third driver of the client server dies in its fork
@@ -99,7 +111,7 @@ class Cluster:
         head = ["--head", f"--port={port}", f"--ray-client-server-port={client_port}", "--include-dashboard=false"]
         where = head if number == 1 else [f"--address={self.address}"]
         command = [
-            *RAY, *SIZES, *where, f"--node-ip-address=127.0.0.{number + 1}", f"--node-name={name}",
+            *RAY, *SIZES, *where, f"--node-ip-address={self._net}.{number + 1}", f"--node-name={name}",
             f"--num-cpus={cpus}", f"--num-gpus={gpus}", "--include-log-monitor=false", *more,
             f"--temp-dir={self.folder}/{name}",
         ]  # fmt: skip
@@ -120,6 +132,13 @@ class Cluster:
                 waiting = process.poll() is None and time.monotonic() < until
                 assert waiting, log.read_text()
                 time.sleep(0.1)
+
+    def ledger(self, namespace: str, hosts: int = 0) -> tuple[int, list[str]]:
+        """Return how many actors Ray has in a namespace, once there are so many, and the names of what is held."""
+        command = [sys.executable, "-c", LEDGER, self.address, namespace, str(hosts), str(PATIENCE_S)]
+        said = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+        count, *names = said.splitlines()[-1].split()
+        return int(count), names
 
     def raylet(self, name: str) -> psutil.Process:
         """Return the process that Ray calls the node."""

@@ -97,3 +97,20 @@ class TestRayEngine(EngineSuite):
         assert path.stat().st_blocks * 512 < 2 << 20
         assert b"bytes are cut here" in path.read_bytes()
         assert path.read_bytes().endswith(b"end\n")
+
+    def test_a_place_that_is_handed_on_is_still_held_after_a_restart(self, talk: Talk) -> None:
+        first, second = self.launch(self.exits(0), 1, devices=(1, 2)), self.launch(self.runs_on(), 2, devices=(1, 2))
+        talk.tell(first)
+        talk.gone(first.task)
+        talk.tell(second)  # mostly soon enough to get what the first one left
+        talk.up(second.task)
+        talk = self.again()
+        assert talk.inventory.nodes[0].running == (second.task,)
+        _, held = self.cluster.ledger(NAMESPACE)
+        assert len(held) == 1
+
+    def test_hosts_are_ready_before_a_task_comes(self, talk: Talk) -> None:
+        devices = talk.inventory.nodes[0].spec.gpus
+        assert devices == 4
+        hosts, _ = self.cluster.ledger(NAMESPACE, devices)
+        assert hosts >= devices

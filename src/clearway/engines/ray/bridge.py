@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from clearway.engines.ray.files import Files
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
 
 LONGEST_LINE = 1 << 27
+MOST_WAITING = 64
+"""So many calls may wait for the cluster at once."""
 
 
 class Bridge:
@@ -45,6 +48,7 @@ class Bridge:
         self._say({"is": "here", "nodes": nodes, "gone": self._files.ends()})
         self.work.spawn(self.watch.run())
         self.work.spawn(self.watch.mind_others())
+        self.work.spawn(self.work.mind_hosts())
 
     def hear(self, message: Message) -> None:
         """Do what the engine says."""
@@ -69,6 +73,7 @@ class Bridge:
 async def serve(say: Callable[[Message], None]) -> None:
     """Follow the lines on the standard input until they end."""
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(MOST_WAITING))
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     cluster: Cluster | None = None

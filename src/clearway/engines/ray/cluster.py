@@ -39,8 +39,9 @@ STATE_API_S = 10
 
 
 class Place(NamedTuple):
-    """What is held in Ray's ledger for a task."""
+    """What is held in Ray's ledger for a task, by the name it was held with."""
 
+    name: str
     group: Any
     bundle: Amounts
 
@@ -81,20 +82,24 @@ class Cluster:
 
     def hold(self, name: str, node: RayNode, bundle: Mapping[str, float], patience_s: float) -> Place | None:
         """Hold something of a node, for good; None where Ray does not give it within `patience_s` seconds."""
-        asked = {word: amount for word, amount in bundle.items() if amount > 0}
-        asked = asked or {f"node:{node.address}": 0.001}
+        amounts = asked(node, bundle)
         group = placement_group(
-            [asked], name=f"{self.namespace}:{name}", lifetime="detached",
+            [amounts], name=f"{self.namespace}:{name}", lifetime="detached",
             bundle_label_selector=[{"ray.io/node-id": node.number}],
         )  # fmt: skip
         if group.wait(patience_s):
-            return Place(group, asked)
+            return Place(name, group, amounts)
         remove_placement_group(group)
         return None
 
     def let_go(self, place: Place) -> None:
         """Let go of a place."""
         remove_placement_group(place.group)
+
+    def worker(self, node: RayNode) -> Any:  # noqa: ANN401  a promise of Ray's
+        """Return a promise of a worker on a node, which Ray keeps for what is asked there next."""
+        strategy = NodeAffinitySchedulingStrategy(node.number, soft=False)
+        return self._given.options(num_cpus=0, max_retries=0, scheduling_strategy=strategy).remote()
 
     def given(self, place: Place) -> Any:  # noqa: ANN401  a promise of Ray's
         """Return a promise of the devices that Ray holds for a place."""
@@ -110,7 +115,7 @@ class Cluster:
             namespace, _, name = told["name"].partition(":")
             if namespace == self.namespace and told["state"] != "REMOVED":
                 number_of = ray.PlacementGroupID(bytes.fromhex(number))
-                found[name] = Place(PlacementGroup(number_of), dict(told["bundles"][0]))
+                found[name] = Place(name, PlacementGroup(number_of), dict(told["bundles"][0]))
         return found
 
     # --- hosts -----------------------------------------------------------------------------------
@@ -162,6 +167,11 @@ def _start_where_none_is() -> None:
         done = subprocess.run(command, capture_output=True, check=False, text=True, stdin=subprocess.DEVNULL)
         if done.returncode:
             raise ConnectionError(f"ray start: {done.stderr.strip()[-400:]}")
+
+
+def asked(node: RayNode, bundle: Mapping[str, float]) -> Amounts:
+    """Return what Ray is asked to hold: a place of nothing it does not make."""
+    return {word: amount for word, amount in bundle.items() if amount > 0} or {f"node:{node.address}": 0.001}
 
 
 def summed(bundles: Iterable[Mapping[str, float]]) -> Amounts:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ray.exceptions import RayError
 
-from clearway.engines.ray.cluster import Place, summed
+from clearway.engines.ray.cluster import Place, asked, summed
 from clearway.engines.ray.holds import WHOLE, pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clearway.engines.ray.cluster import Cluster
     from clearway.engines.ray.nodes import Amounts, RayNode
@@ -25,15 +26,24 @@ HOLD_S = 5.0
 PIECE_S = 2.0
 GIVEN_S = 60.0
 TRIES = 3
+LEFT_S = 0.3
+"""So long a place is kept that a task has left: the next decision often wants the same."""
+COUNTED_S = 1.0
+"""So long is waited for Ray to count what was let go, mostly a tenth: what does not fit yet it tries late again."""
+LOOK_S = 0.01
 
 
 class Held(NamedTuple):
-    """What is held for a task: on which node, which devices, so many thousandths of each."""
+    """What is held for a task: on which node, which devices, so many thousandths of each.
+
+    `sure`: these are the devices that Ray gave.
+    """
 
     number: str
     devices: tuple[int, ...]
     share: int
     place: Place
+    sure: bool = True
 
 
 class Places:
@@ -42,35 +52,77 @@ class Places:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._looks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """One look after another: each one at once would cost the start of a Python."""
         self.held: dict[str, Held] = {}
+        self._left: list[Held] = []
         self.taken: dict[str, frozenset[int]] = {}
         self.changed: dict[str, float] = {}
         """When something was last held or let go, by number of node."""
+        self._freed: dict[str, float] = {}
+        """When something was last let go."""
+        self.warm: set[str] = set()
+        """Nodes on which looking needs no start of a Python."""
+
+    # --- for tasks -------------------------------------------------------------------------------
 
     async def hold(self, order: Message, node: RayNode) -> bool:
         """Hold what a task needs; False where Ray does not give it. Raises RayError."""
+        key = order["task"]
         async with self._locks[node.number]:
+            if self._hand_on(order, node):
+                return True
+            await self._let_go_left(node.number)
             self.changed[node.number] = time.monotonic()
-            place = await self._exactly(order, node) if order["devices"] else await self._plainly(order, node)
+            await self._first(order, node)
             self.changed[node.number] = time.monotonic()
-            if place is not None:
-                self.found(order, node.number, place)
-        return place is not None
+        held = self.held.get(key)
+        if held is None or held.sure:
+            return held is not None
+        async with self._looks[node.number]:
+            right = await self._given(held.place) == list(held.devices)
+        async with self._locks[node.number]:
+            if self.held.get(key) is not held:  # it was stopped meanwhile
+                return False
+            if right:
+                self.held[key] = held._replace(sure=True)
+                return True
+            del self.held[key]  # somebody else was faster
+            return await self._exactly(order, node, held.place)
 
-    def found(self, order: Message, number: str, place: Place) -> None:
+    def found(self, order: Message, number: str, place: Place, *, sure: bool = True) -> None:
         """Take note of a place that is held for a task."""
-        self.held[order["task"]] = Held(number, tuple(order["devices"]), order["share"], place)
+        self.held[order["task"]] = Held(number, tuple(sorted(order["devices"])), order["share"], place, sure)
 
-    async def let_go(self, key: str) -> None:
-        """Let go of what a task held."""
+    def place_of(self, key: str) -> str:
+        """Return the name of the place that a task has."""
+        return self.held[key].place.name
+
+    async def leave(self, key: str) -> None:
+        """Let go of what a task held that is over, unless a like one comes in a moment."""
         held = self.held.pop(key, None)
-        if held is not None:
-            self.changed[held.number] = time.monotonic()
-            await asyncio.to_thread(self._cluster.let_go, held.place)
+        if held is None:
+            return
+        if held.sure:
+            self._left.append(held)
+            await asyncio.sleep(LEFT_S)
+            if not any(held is one for one in self._left):
+                return
+            self._left.remove(held)
+        await self._let_go(held.number, held.place)
+
+    async def make_warm(self, node: RayNode) -> None:
+        """Have a worker of Ray's on a node with devices that can look which are given, before a first task waits."""
+        with suppress(RayError, TimeoutError):  # then the first task waits for it
+            if node.gpus:
+                await asyncio.wait_for(self._cluster.worker(node), GIVEN_S)
+        self.warm.add(node.number)
+
+    # --- what is held ----------------------------------------------------------------------------
 
     def ours(self, number: str) -> Amounts:
         """Return the sum of what is held on a node."""
-        return summed(held.place.bundle for held in self.held.values() if held.number == number)
+        return summed(held.place.bundle for held in self._on(number))
 
     async def look_at_devices(self, node: RayNode, free: int) -> bool:
         """Learn which devices others hold where so many are wholly free; False where that cannot be seen now."""
@@ -82,43 +134,68 @@ class Places:
                 free -= 1
             if place is not None:
                 try:
-                    seen = await asyncio.wait_for(self._cluster.given(place), GIVEN_S)
+                    seen = await self._given(place)
                 except (RayError, TimeoutError):
                     return False
                 finally:
-                    await asyncio.to_thread(self._cluster.let_go, place)
-            mine = {device for held in self.held.values() if held.number == node.number for device in held.devices}
+                    await self._let_go(node.number, place)
+            mine = {device for held in self._on(node.number) for device in held.devices}
             self.taken[node.number] = frozenset(range(node.gpus)) - set(seen) - mine
             return True
 
-    async def _hold(self, name: str, node: RayNode, bundle: Mapping[str, float], patience_s: float) -> Place | None:
-        return await asyncio.to_thread(self._cluster.hold, name, node, bundle, patience_s)
+    def _on(self, number: str) -> list[Held]:
+        return [held for held in (*self.held.values(), *self._left) if held.number == number]
 
-    async def _plainly(self, order: Message, node: RayNode) -> Place | None:
-        return await self._hold(order["task"], node, order["bundle"], HOLD_S)
+    def _free(self, node: RayNode) -> list[int]:
+        free = [0 if number in self.taken.get(node.number, ()) else WHOLE for number in range(node.gpus)]
+        for held in self._on(node.number):
+            for device in held.devices:
+                free[device] -= held.share
+        return [max(left, 0) for left in free]
 
-    async def _exactly(self, order: Message, node: RayNode) -> Place | None:
+    # --- asking Ray ------------------------------------------------------------------------------
+
+    def _hand_on(self, order: Message, node: RayNode) -> bool:
+        """Give a task just what another has left on its node, if there is such a place."""
+        wanted = (node.number, tuple(sorted(order["devices"])), order["share"], asked(node, order["bundle"]))
+        for held in self._left:
+            if (held.number, held.devices, held.share, held.place.bundle) == wanted:
+                self._left.remove(held)
+                self.held[order["task"]] = held
+                return True
+        return False
+
+    async def _first(self, order: Message, node: RayNode) -> None:
+        """Hold what Ray gives for an order; where it would not be what was decided, see that it is."""
+        await self._until_counted(order["bundle"], node)
+        devices, share = order["devices"], order["share"]
+        clear = not devices or len(devices) * share == node.gpus * WHOLE  # who has all has the right ones
+        if not clear and pieces(self._free(node), devices, share):
+            await self._exactly(order, node)
+            return
+        place = await self._hold(order["task"], node, order["bundle"], HOLD_S)
+        if place is not None:
+            self.found(order, node.number, place, sure=clear)
+
+    async def _exactly(self, order: Message, node: RayNode, *wrong: Place) -> bool:
         """Hold the very devices that were decided, whichever Ray would choose."""
-        wanted, key = sorted(order["devices"]), order["task"]
-        extra: list[Place] = []
+        key = order["task"]
+        extra = list(wrong)
         try:
             extra += await self._pieces_beside(order, node)
-            for number in range(TRIES):
+            for number in range(len(wrong), TRIES):
                 place = await self._hold(f"{key}+{number}", node, order["bundle"], HOLD_S)
                 if place is None:
-                    return None
-                try:
-                    given = await asyncio.wait_for(self._cluster.given(place), GIVEN_S)
-                except BaseException:
-                    extra.append(place)
-                    raise
-                if given == wanted:
-                    return place
-                extra.append(place)  # somebody else's doing: the next one gets others
+                    return False
+                extra.append(place)
+                if await self._given(place) == sorted(order["devices"]):
+                    extra.remove(place)
+                    self.found(order, node.number, place)
+                    return True
         finally:
             for place in extra:
-                await asyncio.to_thread(self._cluster.let_go, place)
-        return None
+                await self._let_go(node.number, place)
+        return False
 
     async def _pieces_beside(self, order: Message, node: RayNode) -> list[Place]:
         """Hold what is free beside the wanted devices, where Ray would choose that."""
@@ -129,13 +206,37 @@ class Places:
             if piece is not None:
                 (wanted if device in order["devices"] else beside).append(piece)
         for piece in wanted:
-            await asyncio.to_thread(self._cluster.let_go, piece)
+            await self._let_go(node.number, piece)
+        if wanted:
+            await self._until_counted(order["bundle"], node, beside)
         return beside
 
-    def _free(self, node: RayNode) -> list[int]:
-        free = [0 if number in self.taken.get(node.number, ()) else WHOLE for number in range(node.gpus)]
-        for held in self.held.values():
-            if held.number == node.number:
-                for device in held.devices:
-                    free[device] -= held.share
-        return [max(left, 0) for left in free]
+    async def _until_counted(self, bundle: Mapping[str, float], node: RayNode, beside: Sequence[Place] = ()) -> None:
+        """Wait until Ray counts as free what was let go: what it cannot give at once it tries again late."""
+        need = dict(bundle)
+        if need.get("GPU"):
+            need["GPU"] = sum(self._free(node)) / WHOLE - sum(place.bundle["GPU"] for place in beside)
+        while time.monotonic() < self._freed.get(node.number, float("-inf")) + COUNTED_S:
+            free = (await asyncio.to_thread(self._cluster.available)).get(node.number, {})
+            if all(free.get(word, 0) > amount - 1 / WHOLE for word, amount in need.items() if amount):
+                return
+            await asyncio.sleep(LOOK_S)
+
+    async def _hold(self, name: str, node: RayNode, bundle: Mapping[str, float], patience_s: float) -> Place | None:
+        return await asyncio.to_thread(self._cluster.hold, name, node, bundle, patience_s)
+
+    async def _given(self, place: Place) -> list[int]:
+        given: list[int] = await asyncio.wait_for(self._cluster.given(place), GIVEN_S)
+        return given
+
+    async def _let_go_left(self, number: str) -> None:
+        for held in self._on_left(number):
+            self._left.remove(held)
+            await self._let_go(number, held.place)
+
+    def _on_left(self, number: str) -> list[Held]:
+        return [held for held in self._left if held.number == number]
+
+    async def _let_go(self, number: str, place: Place) -> None:
+        await asyncio.to_thread(self._cluster.let_go, place)
+        self._freed[number] = self.changed[number] = time.monotonic()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 FIND_S = 30.0
 """A host that does not say within this time what it has is on a node that cannot be reached."""
 SWEEP_S = 30.0
+MIND_S = 0.5
 AGAIN_S = 0.5
 LOST: Message = {"code": None, "error": ""}
 
@@ -67,8 +68,9 @@ class Work:
         hosts = await asyncio.to_thread(self._cluster.hosts)
         places = await asyncio.to_thread(self._cluster.places)
         await asyncio.gather(*(self._meet(host) for host in hosts.values()))
+        by_place = {life.order["place"]: life for life in self.lives.values()}
         for name, place in places.items():
-            life = self.lives.get(name.partition("+")[0])
+            life = by_place.get(name)
             if life is None:
                 await asyncio.to_thread(self._cluster.let_go, place)
             else:
@@ -132,30 +134,55 @@ class Work:
     def _end_of(self, key: str) -> Message | None:
         return {"task": key, **LOST} if key in self._never else self._files.end(key)
 
+    async def mind_hosts(self) -> None:
+        """Have on all nodes for ever what starts need, so that they wait for no Python."""
+        seen: set[str] = set()
+        while True:
+            for node in self.nodes.values():
+                if node.number in self.places.warm:
+                    self._hosts.keep(node, len(self.on(node.number)))
+                elif node.number not in seen:
+                    seen.add(node.number)
+                    self.spawn(self.places.make_warm(node))
+            await asyncio.sleep(MIND_S)
+
     # --- a life ----------------------------------------------------------------------------------
 
     async def _start(self, lives: list[Life]) -> None:
         """Hold all places and have all hosts there before any task is told to start; where that fails, none is."""
-        end = LOST
-        try:
-            held = await asyncio.gather(*(self._hold(life) for life in lives))
-            if all(held) and not any(life.halted for life in lives):
-                takes = (self._hosts.take(self._node(life), life.order["runtime_env"]) for life in lives)
-                hosts = await asyncio.gather(*takes)
-                for life, host in zip(lives, hosts, strict=True):
-                    life.host = host
-        except (RuntimeEnvSetupError, ValueError, TypeError) as error:
-            end = {"code": None, "error": f"Ray cannot make the runtime_env of this job: {short(error)}"}
-        except (RayError, TimeoutError, KeyError) as error:
-            self._say({"is": "trouble", "text": f"Ray could not hold a place: {error}"})
-        for life in lives:
-            if life.host is None or life.halted:
-                self.spawn(self._finish(life, end))
-            else:
+        asked = (*map(self._hold, lives), *map(self._host, lives))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        for life, host in zip(lives, found[len(lives) :], strict=True):
+            life.host = None if isinstance(host, BaseException) else host
+        wrong = [one for one in found if isinstance(one, BaseException)]
+        if all(found) and not wrong and not any(life.halted for life in lives):
+            for life in lives:
                 self.spawn(self._follow(life, new=True))
+            return
+        end = self._why_not(wrong)
+        for life in lives:
+            self.spawn(self._finish(life, end))
 
     async def _hold(self, life: Life) -> bool:
-        return await self.places.hold(life.order, self._node(life))
+        if not await self.places.hold(life.order, self._node(life)):
+            return False
+        life.order["place"] = self.places.place_of(life.key)
+        return True
+
+    async def _host(self, life: Life) -> Any:  # noqa: ANN401  an actor
+        return await self._hosts.take(self._node(life), life.order["runtime_env"])
+
+    def _why_not(self, wrong: list[BaseException]) -> Message:
+        """Return how tasks ended that are not started. Raises what must not go wrong."""
+        end = LOST
+        for error in wrong:
+            if isinstance(error, RuntimeEnvSetupError | ValueError | TypeError):
+                end = {"code": None, "error": f"Ray cannot make the runtime_env of this job: {short(error)}"}
+            elif isinstance(error, RayError | TimeoutError | KeyError):
+                self._say({"is": "trouble", "text": f"Ray could not hold a place: {error}"})
+            else:
+                raise error
+        return end
 
     async def _follow(self, life: Life, *, new: bool = False) -> None:
         """Start a task if it is new, and bring here what it writes until it has ended."""
@@ -243,7 +270,7 @@ class Work:
                 self._hosts.give(Kind(life.number, life.order["runtime_env"]), life.host)
             except RayError:
                 life.host = None
-        await self.places.let_go(life.key)
+        self.spawn(self.places.leave(life.key))
         self.lives.pop(life.key, None)
         self._say({"is": "over", "task": life.key, **end})
 
