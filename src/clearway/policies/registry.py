@@ -23,6 +23,7 @@ from clearway.policies.order.fifo import Fifo
 from clearway.policies.order.largest import LargestFirst
 from clearway.policies.order.las import LeastAttained
 from clearway.policies.order.priority import Priority
+from clearway.policies.order.saf import SmallestAreaFirst
 from clearway.policies.order.sjf import ShortestFirst
 from clearway.policies.order.srtf import ShortestRemainingFirst
 from clearway.policies.order.unicep import Unicep
@@ -47,7 +48,7 @@ ORDERS: dict[str, Order | QueueOrder] = {
     o.name: o
     for o in (
         Fifo(), Priority(), Fair(), ShortestFirst(), ShortestRemainingFirst(), LeastAttained(), LargestFirst(), Wfp3(),
-        Unicep(), F1(), EarliestDeadlineFirst(),
+        Unicep(), F1(), EarliestDeadlineFirst(), SmallestAreaFirst(),
     )
 }  # fmt: skip
 FILTERS: tuple[Filter, ...] = (GpuModel(), Labels(), Taints(), Spot())
