@@ -19,7 +19,7 @@ import pytest
 from clearway.model.errors import ClearwayError
 from clearway.sdk.client import Client
 from tests.engines import ray_calls
-from tests.engines.ray_cluster import PATIENCE_S, Cluster, Stranger, auth, kept_port
+from tests.engines.ray_cluster import FALSE_HOST, PATIENCE_S, Cluster, Stranger, auth, kept_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,6 +100,13 @@ class Town:
             self.controller.send_signal(signal.SIGINT)
             self.controller.wait(PATIENCE_S)
         self.cluster.end()
+
+    def bridge(self) -> psutil.Process:
+        """Return the process that is Ray's driver."""
+        assert self.controller is not None
+        children = psutil.Process(self.controller.pid).children(recursive=True)
+        (found,) = [child for child in children if "clearway.engines.ray.bridge" in child.cmdline()]
+        return found
 
     @property
     def client(self) -> Client:
@@ -254,6 +261,10 @@ def test_a_killed_controller_finds_what_runs(town: Town) -> None:
     counter = ray_calls.Counter.remote(5)
     first = counter.more.remote().get(PATIENCE_S)
     town.until(lambda: all(map(town.told, (runs, ends))) and bool(town.told(runs, 1)), "they run")
+    trap = town.marks / "trap"
+    town.cluster.run(FALSE_HOST, str(trap))
+    town.bridge().kill()
+    town.succeeded(town.submit("after", "true"))
     town.kill()
     town.let_end("ends")
     town.until(lambda: town.told(ends)[-1] == "over", "one ends while nobody is there")
@@ -266,6 +277,22 @@ def test_a_killed_controller_finds_what_runs(town: Town) -> None:
     town.let_end("runs")
     assert len(town.succeeded(runs)["attempts"]) == 1
     assert [len(town.told(name, rank)) for name, rank in ((runs, 0), (runs, 1), (ends, 0))] == [2, 2, 2]
+    caught = trap.read_text() if trap.exists() else ""
+    assert "engines.ray.bridge" not in caught, "what others say in the name of a host is data beside the controller"
+
+
+def test_a_task_goes_on_while_its_output_cannot_be_kept(town: Town) -> None:
+    kept = town.submit("kept", f"{town.waits('kept')}; echo said")
+    town.until(lambda: bool(town.told(kept)), "it runs")
+    path = town.home / "logs" / str(town.client.job(kept)["id"]) / "1-0-0.stdout"
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(town.home / "nowhere" / "at all")
+    town.let_end("kept")
+    town.until(lambda: "cannot be kept" in str(town.client.status()), "it is told")
+    assert town.client.job(kept)["state"] == "running"
+    path.unlink()
+    town.succeeded(kept)
+    assert b"".join(town.client.logs(kept)) == b"said\n"
 
 
 def test_a_node_that_dies_loses_attempts_and_no_job(town: Town) -> None:
@@ -276,7 +303,8 @@ def test_a_node_that_dies_loses_attempts_and_no_job(town: Town) -> None:
     calls = ray_calls.slowly.map(range(60))
     town.until(lambda: bool(town.over(smalls)), "small ones run beside it, and one has ended")
     over = town.over(smalls)
-    town.cluster.raylet("n3").kill()
+    for process in (town.bridge(), town.cluster.raylet("n3")):
+        process.kill()
     town.until(lambda: town.ready() == ["n1", "n2"], "the node is missed")
     assert calls.get(PATIENCE_S) == [10 * number for number in range(60)]
     town.cluster.nodes["n3"].wait(PATIENCE_S)

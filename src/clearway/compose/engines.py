@@ -61,13 +61,14 @@ def _without_any(url: str) -> str:
 class Around(NamedTuple):
     """What an engine is made from. `lead`: which journal is led, and by which term; `traces`: what spans follow from.
 
-    Tasks that run elsewhere find the controller by `reach`.
+    Tasks that run elsewhere find the controller by `reach`; by `mark`, which no other journal has, it finds them.
     """
 
     settings: Settings
     lead: tuple[str, int]
     traces: str
     reach: Reach
+    mark: str = ""
 
     @property
     def home(self) -> Path:
@@ -115,8 +116,8 @@ def _ray_engine(around: Around) -> Engine:
     from clearway.engines.ray.engine import RayEngine
 
     return RayEngine(
-        around.home, order_of(around), Metrics(around.home), address=around.settings.ray.address, lead=around.lead,
-        result_of=partial(result_of, around.home),
+        around.home, order_of(around), Metrics(around.home), address=around.settings.ray.address,
+        lead=(around.mark, around.lead[1]), result_of=partial(result_of, around.home),
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import shutil
 import time
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("clearway.store")
 JOURNAL, CALLS, SQLITE = "journal.db", "calls.db", "sqlite"
+MARK, MARK_BYTES = "mark", 16
 LOOK_S = 0.5
 """So often a standby looks whether its leader is still there."""
 
@@ -61,6 +63,15 @@ def lead(settings: Settings) -> SqlJournal:
                 told = str(error)
                 LOG.info("standing by: %s", told)
         time.sleep(LOOK_S)
+
+
+def mark_of(journal: SqlJournal) -> str:
+    """Return a word that no other journal has: two homes may have the same path, on two machines."""
+    known = journal.recall(MARK)
+    if known is None:
+        known = secrets.token_hex(MARK_BYTES)
+        journal.remember(MARK, known)
+    return known
 
 
 def open_reader(settings: Settings, *, any_version: bool = False) -> SqlJournal:

@@ -85,8 +85,10 @@ async def serve(say: Callable[[Message], None]) -> None:
                 bridge.close()
             if cluster is None:
                 cluster = await join(message["address"], message["namespace"])
-            cluster.term = message["term"]
-            bridge = Bridge(cluster, Files(message["home"]), say)
+            files = Files(message["home"])
+            cluster.term = (message["term"], files.number())
+            bridge = Bridge(cluster, files, say)
+            bridge.watch.knew(message["nodes"])
             await bridge.open()
         elif bridge is not None:
             bridge.hear(message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, Place
 
 from clearway.engines import parts
 from clearway.engines.parts import cuts, looks, tree
-from clearway.engines.ray import gang, host, step
+from clearway.engines.ray import gang, host, left, plain, step
 from clearway.engines.ray.nodes import Amounts, is_custom
 
 if TYPE_CHECKING:
@@ -51,9 +50,13 @@ class Cluster:
 
     def __init__(self, address: str, namespace: str) -> None:
         self.namespace = namespace
-        self.folder = f"/tmp/clearway-ray-{os.getuid()}/{namespace}"  # noqa: S108  of this user alone, on nodes
-        cloudpickle.register_pickle_by_value(host)
-        self.term = 0
+        for module in (host, left):
+            cloudpickle.register_pickle_by_value(module)
+        plain.only_plain(host.Host)
+        self.term = (0, 0)
+        self._remote = address.startswith("ray://")
+        if self._remote:
+            plain.only_plain_of_server(host.Host)
         if address == "start":
             _start_where_none_is()
             address = "auto"
@@ -61,8 +64,7 @@ class Cluster:
         self._step = _texts()
         self._host = ray.remote(host.Host)
         self._given = ray.remote(host.devices_given)
-        self._sweep = ray.remote(host.sweep)
-        self._remote = address.startswith("ray://")
+        self._sweep = ray.remote(left.sweep)
         self._ask = ray.remote(_available)
 
     # --- nodes -----------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ class Cluster:
         return self._host.options(
             name=name, lifetime="detached", num_cpus=0, max_concurrency=PARALLEL_CALLS, scheduling_strategy=strategy,
             runtime_env=json.loads(runtime_env or "{}"),
-        ).remote(self.folder, self._step, IDLE_S, runtime_env)  # fmt: skip
+        ).remote(self.namespace, self._step, IDLE_S, runtime_env)  # fmt: skip
 
     def hosts(self) -> dict[str, Any]:
         """Return all hosts of this namespace, by name."""
@@ -141,7 +143,7 @@ class Cluster:
     def sweep(self, node: RayNode, keys: list[str], patience_s: float) -> Any:  # noqa: ANN401  a promise of Ray's
         """Return a promise of how tasks ended whose host died, once nothing is left of them on their node."""
         strategy = NodeAffinitySchedulingStrategy(node.number, soft=False)
-        return self._sweep.options(num_cpus=0, scheduling_strategy=strategy).remote(self.folder, keys, patience_s)
+        return self._sweep.options(num_cpus=0, scheduling_strategy=strategy).remote(self.namespace, keys, patience_s)
 
 
 def _texts() -> dict[str, str]:

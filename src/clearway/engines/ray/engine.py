@@ -44,6 +44,10 @@ OPEN_TRIES = 4
 QUIET_AFTER_S = 15.0
 """A bridge that said nothing for so long cannot see its nodes: they are reported as quiet."""
 QUIET_AGAIN_S = 5.0
+HUNG_AFTER_S = 20.0
+"""A bridge that said nothing for so long is ended, and another one begins: it stands still, its cluster may not."""
+TROUBLE_S = 60.0
+"""A trouble that was not told again for so long is over."""
 MOST_OVER = 10_000
 """So many tasks that are over are remembered: a launch that comes late starts none of them again."""
 
@@ -51,8 +55,8 @@ MOST_OVER = 10_000
 class RayEngine:
     """Starts and stops tasks on a Ray cluster. The contract is that of `clearway.ports.engine.Engine`.
 
-    `address`: as the setting `ray.address`. `lead`: a journal, and the term by which it is led: no host obeys an older
-    one than it has heard of.
+    `address`: as the setting `ray.address`. `lead`: the mark of a journal, by which its tasks are found again, and the
+    term by which it is led: no host obeys an older one than it has heard of.
     `order_of` returns what a task is to run, `result_of` what it gave back, `reported` reads what it reports: all by
     files in `home`, as on this machine. A `link` that is given is used as it is, and not closed.
     """
@@ -63,8 +67,8 @@ class RayEngine:
         result_of: Callable[[TaskRef], str] = lambda _task: "", namespace: str = "", link: Link | None = None,
     ) -> None:  # fmt: skip
         self._home, self._address = home.absolute(), address
-        place, self._term = lead
-        digest = hashlib.sha256((place or str(self._home)).encode()).hexdigest()
+        mark, self._term = lead
+        digest = hashlib.sha256((mark or str(self._home)).encode()).hexdigest()
         self._namespace = namespace or f"clearway-{digest[:12]}"
         self._order_of, self._result_of, self._reported = order_of, result_of, reported
         self._given = link
@@ -76,10 +80,10 @@ class RayEngine:
         self._reports: deque[Report] = deque()
         self._here: Message | None = None
         self._refused = False
-        self._heard_at = time.monotonic()
-        self._quiet_told_at = 0.0
+        self._heard_at = self._began_at = time.monotonic()
+        self._quiet_told_at = self._troubled_at = 0.0
         self._wake = Wake()
-        self.trouble = ""
+        self._trouble = ""
         self.measured = Measured(why_not="the engine `ray` measures tasks at their end, and no devices")
 
     def enforced(self) -> dict[str, str]:
@@ -93,6 +97,11 @@ class RayEngine:
             "user": "every task runs as the user of its Ray node",
             "stop": "the whole process tree, also what left its session; SIGKILL after the grace",
         }
+
+    @property
+    def trouble(self) -> str:
+        """What the bridge cannot do at the moment, "" when all is well."""
+        return self._trouble if time.monotonic() - self._troubled_at < TROUBLE_S else ""
 
     # --- the port --------------------------------------------------------------------------------
 
@@ -173,7 +182,7 @@ class RayEngine:
         self._link.start()
         self._link.send({
             "do": "open", "address": self._address, "namespace": self._namespace, "home": str(self._home),
-            "term": self._term,
+            "term": self._term, "nodes": sorted(self._nodes),
         })  # fmt: skip
 
     def _launch(self, launch: Launch) -> Message | None:
@@ -230,6 +239,7 @@ class RayEngine:
         self._reports += self._reported.look()
         if self._here is not None:
             if not self._link.alive() and self._link.start():
+                self._began_at = time.monotonic()
                 self._connect()
             self._mind_quiet()
 
@@ -252,12 +262,13 @@ class RayEngine:
             case "over":
                 self._end(self._gone(message))
             case "trouble" | "broken":
-                self.trouble, self._refused = str(message["text"]), message.get("refused", False)
+                self._trouble, self._troubled_at = str(message["text"]), time.monotonic()
+                self._refused = message.get("refused", False)
             case _:  # it lives
                 return
 
     def _meet(self, here: Message) -> None:
-        again, self._here, self.trouble = self._here is not None, here, ""
+        again, self._here, self._trouble = self._here is not None, here, ""
         for node in here["nodes"]:
             self._reports.append(self._up(node))
         for end in here["gone"]:
@@ -294,4 +305,7 @@ class RayEngine:
         quiet = now - self._heard_at
         if quiet >= QUIET_AFTER_S and now - self._quiet_told_at >= QUIET_AGAIN_S:
             self._quiet_told_at = now
+            patience_s = HUNG_AFTER_S if self._heard_at > self._began_at else OPEN_WAIT_S
+            if now - max(self._heard_at, self._began_at) >= patience_s:
+                self._link.end()
             self._reports += [NodeIsQuiet(name, int(quiet * 1_000_000)) for name in self._nodes]

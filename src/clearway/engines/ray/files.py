@@ -1,4 +1,4 @@
-"""The folder of the bridge in the controller's home: how tasks ended, and what they wrote, brought here from nodes."""
+"""The folder of the bridge in the controller's home: what was ordered, how tasks ended, and what they wrote."""
 
 from __future__ import annotations
 
@@ -6,18 +6,53 @@ import hmac
 import json
 import os
 import secrets
+import time
 from pathlib import Path
 from typing import Any
 
 PRIVATE = 0o600
+NOT_KEPT = ("env", "input", "argv")
+"""Of an order: what only its start needs."""
 
 
 class Files:
-    """Ends are kept until they are in the journal; what tasks wrote lies where every engine has it."""
+    """Ends are kept until they are in the journal; what tasks wrote lies where every engine has it.
+
+    Orders are kept until their task is over: where its files lie here is no word that comes from a node.
+    """
 
     def __init__(self, home: str) -> None:
-        self._ends, self._key = Path(home, "ray", "ends"), Path(home, "ray", "key")
-        self._ends.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._home = Path(home, "ray")
+        self._ends, self._orders, self._key = self._home / "ends", self._home / "orders", self._home / "key"
+        for folder in (self._ends, self._orders):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def number(self) -> int:
+        """Return a number for a bridge that begins: greater than that of any before it, whatever the clock does."""
+        path = self._home / "bridges"
+        last = int(path.read_text() or 0) if path.exists() else 0
+        number = max(last + 1, time.time_ns())
+        path.write_text(str(number))
+        return number
+
+    def note(self, order: dict[str, Any]) -> None:
+        """Keep what was ordered of a task, for a bridge after this one."""
+        kept = {word: said for word, said in order.items() if word not in NOT_KEPT}
+        (self._orders / order["task"]).write_text(json.dumps(kept))
+
+    def orders(self) -> list[dict[str, Any]]:
+        """Return what was ordered of all tasks that are not over."""
+        found = []
+        for path in sorted(self._orders.iterdir()):
+            try:
+                found.append(json.loads(path.read_text()))
+            except ValueError:  # half of it: the last moment of a machine
+                path.unlink()
+        return found
+
+    def drop(self, key: str) -> None:
+        """Forget what was ordered of a task that is over."""
+        (self._orders / key).unlink(missing_ok=True)
 
     def ends(self) -> list[dict[str, Any]]:
         """Return all ends that are kept."""

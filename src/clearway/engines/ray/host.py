@@ -19,6 +19,24 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from clearway.engines.ray.left import (
+    ALIVE,
+    MOST_BYTES,
+    OWN_RAY,
+    PRIVATE,
+    TMP,
+    clear,
+    end_in,
+    end_of,
+    keep_term,
+    own_folder,
+    part,
+    remove,
+    sweep_in,
+    term_in,
+    tidy,
+)
+
 if TYPE_CHECKING:
     from asyncio import StreamReader
     from collections.abc import Coroutine
@@ -27,17 +45,12 @@ LOOK_S = 0.2
 """So often the files of a task that somebody listens to are looked at."""
 LISTEN_S = 5.0
 """So long a call of a listener waits for news."""
-MOST_BYTES = 1 << 20
-"""What is sent of a file at once."""
 MOST_RESULT = 4_000_001
 """So much of a result is read: more than any that may be given back, as on this machine."""
 STREAMS = ("stdout", "stderr", "metrics", "progress")
 GANG = "gang.py"
 """What makes one Ray cluster of a gang; tasks know its path as `CLEARWAY_RAY`."""
-ALIVE = "alive"
-"""A file that a host holds as long as it lives."""
-KEPT_S = 3600.0
-"""So long what a task left stays there whose host died with its node: whoever asks how it ended asks before."""
+LOST: dict[str, Any] = {"code": None, "error": ""}
 
 
 class Task:
@@ -48,7 +61,8 @@ class Task:
         self.end: dict[str, Any] | None = None
         self.up = False
         self.pipe = -1
-        self.own_ray = ""
+        self.sent: asyncio.Task[None] | None = None
+        """Sends the order to the step: all else comes after it."""
         self.news = asyncio.Event()
 
     def state(self) -> dict[str, Any]:
@@ -58,14 +72,27 @@ class Task:
 
 
 class Host:
-    """Hosts the tasks of one namespace on its node, mostly one at a time; leaves when it had none for `idle_s`."""
+    """Hosts the tasks of one namespace on its node, mostly one at a time; leaves when it had none for `idle_s`.
 
-    def __init__(self, folder: str, step: dict[str, str], idle_s: float, runtime_env: str) -> None:
-        self._folder, self._idle_s, self._runtime_env = Path(folder), idle_s, runtime_env
+    Who leads says by which term: its number in the journal, and that of its bridge.
+    """
+
+    def __init__(self, namespace: str, step: dict[str, str], idle_s: float, runtime_env: str) -> None:
+        self._idle_s, self._runtime_env = idle_s, runtime_env
         self._tasks: dict[str, Task] = {}
-        self._term = 0
         self._used_at = time.monotonic()
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._idling: asyncio.Task[None] | None = None
+        self._doing: set[asyncio.Task[None]] = set()
+        self._trouble = ""
+        self._folder = self._step = Path(os.devnull)  # where there is none
+        self._term = (0, 0)
+        try:
+            self._settle(namespace, step)
+        except OSError as error:  # each task says so, and the next one finds another host
+            self._trouble, self._idle_s = str(error), LOOK_S
+
+    def _settle(self, namespace: str, step: dict[str, str]) -> None:
+        self._folder = own_folder(namespace)
         tidy(self._folder)
         self._step = self._folder / f"step-{os.getpid()}-{time.time_ns()}"
         self._step.mkdir()
@@ -74,13 +101,12 @@ class Host:
         for name, text in step.items():
             (self._step / name).parent.mkdir(parents=True, exist_ok=True)
             (self._step / name).write_text(text)
-        self._idling: asyncio.Task[None] | None = None
-        self._doing: set[asyncio.Task[None]] = set()
+        self._term = term_in(self._folder)
 
-    async def holding(self, term: int) -> list[dict[str, Any]]:
+    async def holding(self, term: tuple[int, int]) -> list[dict[str, Any]]:
         """Return all its tasks to who leads by this term. Raises PermissionError for one that leads no more."""
-        self._obey(term)
         self._idling = self._idling or asyncio.create_task(self._leave_when_idle())
+        self._obey(term)
         self._used_at = time.monotonic()
         return [task.state() for task in self._tasks.values()]
 
@@ -91,31 +117,45 @@ class Host:
         return str(ray.get_runtime_context().get_node_id()), self._runtime_env
 
     async def start(
-        self, term: int, order: dict[str, Any], code: bytes, token: bytes, secrets: dict[str, str]
-    ) -> dict[str, Any]:
+        self, term: tuple[int, int], order: dict[str, Any], code: bytes, token: bytes, secrets: dict[str, str]
+    ) -> None:
         """Start a task, unless it was started before."""
         self._obey(term)
         self._used_at = time.monotonic()
         key = order["task"]
-        if key not in self._tasks:
-            task = self._tasks[key] = Task(order, self._folder / key)
-            try:
-                self._start(task, code, token, secrets)
-            except (OSError, tarfile.TarError) as error:
-                task.end = {"code": None, "error": f"the task cannot be set up on its node: {error}"}
-        return self._tasks[key].state()
+        if key in self._tasks:
+            return
+        task = self._tasks[key] = Task(order, self._folder / key)
+        if self._trouble:
+            task.end = _cannot(self._trouble)
+            return
+        try:
+            task.folder.mkdir(mode=PRIVATE)
+        except FileExistsError:  # it was here before: never two of a task
+            self._do(self._outlive(task))
+            return
+        except OSError as error:
+            task.end = _cannot(error)
+            return
+        try:
+            self._start(task, code, token, secrets)
+        except (OSError, ValueError, tarfile.TarError) as error:
+            task.end = _cannot(error)
+        except subprocess.SubprocessError:  # killed before it began
+            task.end = LOST
 
-    async def listen(self, key: str, read: dict[str, int]) -> dict[str, Any]:
+    async def listen(self, term: tuple[int, int], key: str, read: dict[str, int]) -> dict[str, Any]:
         """Return what a task has written beyond what was read, and how it is, once there is news."""
+        self._obey(term)
         task = self._tasks[key]
         was_up = read["up"]
         until = time.monotonic() + LISTEN_S
         while True:
             end = task.end
-            said = {stream: _tail(task.folder / stream, read[stream]) for stream in STREAMS}
+            said = {stream: part(task.folder / stream, read[stream], MOST_BYTES) for stream in STREAMS}
             if end or any(said.values()) or task.up != was_up or time.monotonic() >= until:
                 more = any(len(part) == MOST_BYTES for part in said.values())
-                given = _result(task.folder) if end and not more else b""
+                given = part(task.folder / "result", 0, MOST_RESULT) if end and not more else b""
                 return {"said": said, "up": task.up, "end": None if more else end, "result": given}
             task.news.clear()
             try:
@@ -123,28 +163,32 @@ class Host:
             except asyncio.TimeoutError:  # noqa: UP041  it may be an older Python
                 continue
 
-    async def tell(self, term: int, key: str, message: dict[str, Any]) -> None:
+    async def tell(self, term: tuple[int, int], key: str, message: dict[str, Any]) -> None:
         """Pass an order on to the step of a task."""
         self._obey(term)
         task = self._tasks.get(key)
-        if task is not None and task.pipe >= 0 and task.end is None:
-            _write(task.pipe, message)
+        if task is not None and task.sent is not None:
+            await task.sent
+            if task.pipe >= 0 and task.end is None:
+                _write(task.pipe, message)
 
-    async def forget(self, key: str) -> None:
+    async def forget(self, term: tuple[int, int], key: str) -> None:
         """Drop what is left of a task that is over."""
+        self._obey(term)
         task = self._tasks.pop(key, None)
         self._used_at = time.monotonic()
         if task is not None:
-            for folder in filter(None, (str(task.folder), task.own_ray)):
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(remove, task.folder)
 
-    def _obey(self, term: int) -> None:
+    def _obey(self, term: tuple[int, int]) -> None:
+        term = (term[0], term[1])
         if term < self._term:
             raise PermissionError(f"term {term} is over: {self._term} leads")
-        self._term = term
+        if term > self._term:
+            self._term = term
+            keep_term(self._folder, term)
 
     def _start(self, task: Task, code: bytes, token: bytes, secrets: dict[str, str]) -> None:
-        task.folder.mkdir(mode=0o700)  # one that is there already was another's: never two of a task
         (task.folder / "host").write_text(self._step.name)
         order = dict(task.order)
         env = {**_inherited(), **secrets, **order["env"]}
@@ -165,22 +209,38 @@ class Host:
             (task.folder / "token").write_bytes(token)
         if order["input"]:
             (task.folder / "input").write_text(order["input"])
-        Path(env["CLEARWAY_CHECKPOINT_DIR"]).mkdir(parents=True, exist_ok=True)
-        task.own_ray = tempfile.mkdtemp(prefix="ray-", dir="/tmp")  # the path of a socket has to be short
-        env |= {"RAY_TMPDIR": task.own_ray, "CLEARWAY_RAY": str(self._step / GANG)}
+        env["CLEARWAY_CHECKPOINT_DIR"] = self._checkpoints(env["CLEARWAY_CHECKPOINT_DIR"], order["task"])
+        own_ray = tempfile.mkdtemp(prefix=OWN_RAY, dir=TMP)  # the path of a socket has to be short
+        (task.folder / "ray").write_text(own_ray)
+        env |= {"RAY_TMPDIR": own_ray, "CLEARWAY_RAY": str(self._step / GANG)}
         order |= {"env": env, "stdout": str(task.folder / "stdout"), "stderr": str(task.folder / "stderr")}
         self._spawn(task, order)
+
+    def _checkpoints(self, path: str, key: str) -> str:
+        """Return the folder for checkpoints: that of the controller's home, or one here where there can be none."""
+        here = self._folder / "checkpoints" / key.partition(".")[0]
+        for folder in (Path(path), here):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError:
+                if folder == here:
+                    raise
+            else:
+                return str(folder)
+        return path
 
     def _spawn(self, task: Task, order: dict[str, Any]) -> None:
         given, task.pipe = os.pipe2(os.O_CLOEXEC)
         told, tells = os.pipe2(os.O_CLOEXEC)
-        with Path(os.devnull).open("wb") as nowhere:
-            command = [sys.executable, "-I", "-S", str(self._step), str(task.folder)]
-            subprocess.run(command, stdin=given, stdout=tells, stderr=nowhere, check=True, env={})
-        os.close(given)
-        os.close(tells)
+        task.sent = asyncio.create_task(asyncio.to_thread(_write, task.pipe, order))
         self._do(self._read(task, told))
-        self._do(asyncio.to_thread(_write, task.pipe, order))
+        try:
+            with Path(os.devnull).open("wb") as nowhere:
+                command = [sys.executable, "-I", "-S", str(self._step), str(task.folder)]
+                subprocess.run(command, stdin=given, stdout=tells, stderr=nowhere, check=True, env={})
+        finally:
+            os.close(given)
+            os.close(tells)
 
     def _do(self, what: Coroutine[Any, Any, None]) -> None:
         doing = asyncio.create_task(what)
@@ -197,12 +257,26 @@ class Host:
             if message["is"] == "up":
                 task.up = True
             else:
-                task.end = _end_in(message)
+                task.end = end_in(message)
             task.news.set()
         transport.close()
-        task.end = task.end or end_of(task.folder) or {"code": None, "error": ""}
+        if task.sent is not None:
+            await task.sent
         os.close(task.pipe)
         task.pipe = -1
+        if task.end is None:  # its step was killed
+            await asyncio.to_thread(clear, task.folder)
+            task.end = end_of(task.folder) or LOST
+            task.news.set()
+
+    async def _outlive(self, task: Task) -> None:
+        """Wait until nothing is left of a task that another host had."""
+        while task.end is None:
+            try:
+                ends = await asyncio.to_thread(sweep_in, self._folder, [task.order["task"]], LISTEN_S)
+            except BlockingIOError:
+                continue
+            task.end = ends[task.order["task"]] or LOST
         task.news.set()
 
     async def _leave_when_idle(self) -> None:
@@ -212,83 +286,11 @@ class Host:
         os._exit(0)
 
 
-def sweep(folder: str, keys: list[str], patience_s: float) -> dict[str, dict[str, Any] | None]:
-    """On the node of a host that died: wait until nothing of its tasks is left, and return how they ended."""
-    found: dict[str, dict[str, Any] | None] = {}
-    until = time.monotonic() + patience_s
-    for key in keys:
-        place = Path(folder, key)
-        try:
-            lock = os.open(place / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
-        except OSError:  # it never came so far
-            found[key] = None
-            continue
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
-        found[key] = end_of(place)
-        os.close(lock)
-        shutil.rmtree(place, ignore_errors=True)
-    return found
-
-
-def tidy(folder: Path) -> None:
-    """Remove what hosts left that died with their node."""
-    for step in folder.glob("step-*"):
-        if _is_old(step) and _is_free(step / ALIVE):
-            shutil.rmtree(step, ignore_errors=True)
-    for host in folder.glob("*/host"):
-        try:
-            left = _is_old(host) and not (folder / host.read_text()).exists()
-        except OSError:  # its host forgets it in this very moment
-            continue
-        if left and _is_free(host.with_name("lock")):
-            shutil.rmtree(host.parent, ignore_errors=True)
-
-
-def _is_old(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > KEPT_S
-    except OSError:
-        return False
-
-
-def _is_free(path: Path) -> bool:
-    """Say whether no process holds a file: the one that did is gone."""
-    try:
-        with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return True
-    except BlockingIOError:
-        return False
-    return True
-
-
 def devices_given() -> list[int]:
     """In a place that is held: return the devices that Ray holds for it."""
     import ray  # noqa: PLC0415  on its node
 
     return sorted(int(one) for one in ray.get_gpu_ids())
-
-
-def end_of(folder: Path) -> dict[str, Any] | None:
-    """Return how a task ended, None where its step did not say so."""
-    try:
-        end = json.loads((folder / "end").read_text())
-    except (OSError, ValueError):
-        return None
-    return _end_in(end)
-
-
-def _end_in(said: dict[str, Any]) -> dict[str, Any]:
-    """Return how a task ended by what its step said."""
-    return {"code": said["code"], "error": said["error"], "used": said.get("used")}
 
 
 def _inherited() -> dict[str, str]:
@@ -305,18 +307,5 @@ def _write(pipe: int, message: dict[str, Any]) -> None:
         return
 
 
-def _tail(path: Path, offset: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            return file.read(MOST_BYTES)
-    except OSError:
-        return b""
-
-
-def _result(folder: Path) -> bytes:
-    try:
-        with (folder / "result").open("rb") as file:
-            return file.read(MOST_RESULT)
-    except OSError:
-        return b""
+def _cannot(error: object) -> dict[str, Any]:
+    return {"code": None, "error": f"the task cannot be set up on its node: {error}"}

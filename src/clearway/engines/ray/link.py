@@ -94,6 +94,11 @@ class Link:
         except OSError:
             return ""
 
+    def end(self) -> None:
+        """End the bridge at once: it does not answer."""
+        if self._process is not None:
+            self._process.kill()
+
     def close(self) -> None:
         """End the bridge; once."""
         if self._closed:
@@ -140,8 +145,9 @@ class Link:
         if pipe is None:
             return
         for line in pipe:
-            self._heard.append(json.loads(line))
-            self._ring()
+            if line.endswith(b"\n"):  # it was not killed in the middle of it
+                self._heard.append(json.loads(line))
+                self._ring()
         pipe.close()
         self._ring()
 

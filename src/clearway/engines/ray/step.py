@@ -11,6 +11,7 @@ once: nothing runs on that nobody can stop. It leaves the host's children by for
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -118,9 +119,12 @@ class Step:
     def _end(self, code: int | None, error: str, used: dict[str, int] | None = None) -> None:
         end = {"is": "over", "code": code, "error": error, "used": used}
         new = os.path.join(self.folder, ".end")
-        with open(new, "w", opener=_private) as file:
-            json.dump(end, file)
-        os.rename(new, os.path.join(self.folder, "end"))
+        try:
+            with open(new, "w", opener=_private) as file:
+                json.dump(end, file)
+            os.rename(new, os.path.join(self.folder, "end"))
+        except OSError:  # a full disk: then it is only said
+            pass
         _say(end)
 
 
@@ -156,6 +160,8 @@ def _become(order: dict[str, Any], argv: list[str], told: int) -> None:
         os.execvpe(argv[0], argv, order["env"])  # noqa: S606  it is what it is for
     except OSError as error:
         os.write(told, os.fsencode(f"{error.errno} {error.filename or argv[0]}"))
+    except ValueError:  # a zero byte
+        os.write(told, os.fsencode(f"{errno.EINVAL} {argv[0]}"))
     os._exit(127)
 
 

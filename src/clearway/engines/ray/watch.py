@@ -39,6 +39,10 @@ class Watch:
         self._soon = asyncio.Event()
         self._anew = False
 
+    def knew(self, names: list[str]) -> None:
+        """Learn which nodes the bridge before this one knew: one that is not there is missed."""
+        self._dead = dict.fromkeys(names, time.monotonic())
+
     def anew(self) -> None:
         """Have all nodes told anew."""
         self._anew = True
@@ -53,14 +57,15 @@ class Watch:
         news = [one for one in said if anew or self._is_new(one)]
         self._told |= {one["spec"]["name"]: one for one in said}
         now = time.monotonic()
-        self._dead = {name: self._dead.get(name, now) for name in self._told.keys() - nodes.keys()}
+        known = self._told.keys() | self._dead.keys()
+        self._dead = {name: self._dead.get(name, now) for name in sorted(known - nodes.keys())}
         return news
 
     async def see_others(self) -> None:
         """Learn what others hold, on all nodes."""
         available = await asyncio.to_thread(self._cluster.available)
-        for node in list(self._work.nodes.values()):
-            await self._see_others(node, available.get(node.number))
+        nodes = list(self._work.nodes.values())
+        await asyncio.gather(*(self._see_others(node, available.get(node.number)) for node in nodes))
 
     async def mind_others(self) -> None:
         """Learn for ever what others hold: beside `run`, since finding out which devices may take long."""
@@ -98,7 +103,9 @@ class Watch:
         found: list[Message] = []
         for name, since in list(self._dead.items()):
             if now - since > GONE_S:
-                del self._dead[name], self._told[name]
+                del self._dead[name]
+                self._told.pop(name, None)
+                self._work.leave(name)
                 found.append({"is": "left", "node": name})
             else:
                 found.append({"is": "quiet", "node": name, "us": round((now - since) * 1e6)})

@@ -8,9 +8,11 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ray.exceptions import RayActorError, RayError, RuntimeEnvSetupError
+import msgspec
+from ray.exceptions import ActorUnavailableError, RayError, RuntimeEnvSetupError
 
 from clearway.engines.parts.cuts import Cuts
+from clearway.engines.ray.answers import Ends, Heard, Met
 from clearway.engines.ray.files import add, written
 from clearway.engines.ray.hosts import Hosts, Kind
 from clearway.engines.ray.nodes import living
@@ -39,7 +41,10 @@ class Life:
 
     def __init__(self, order: Message, number: str, host: Any = None) -> None:  # noqa: ANN401  an actor
         self.order, self.number, self.host = order, number, host
-        self.halted = self.up = self.missed = False
+        self.begun = host is not None
+        """Its host has its order. What it is told before that waits in `wishes`, the last of each kind."""
+        self.wishes: dict[str, Message] = {}
+        self.halted = self.up = self.missed = self.over = False
 
     @property
     def key(self) -> str:
@@ -67,7 +72,9 @@ class Work:
         self.nodes = living(await asyncio.to_thread(self._cluster.told))
         hosts = await asyncio.to_thread(self._cluster.hosts)
         places = await asyncio.to_thread(self._cluster.places)
-        await asyncio.gather(*(self._meet(host) for host in hosts.values()))
+        self.lives = {order["task"]: Life(order, self._number_of(order["node"])) for order in self._files.orders()}
+        for known in self.lives.values():
+            known.begun = True
         by_place = {life.order["place"]: life for life in self.lives.values()}
         for name, place in places.items():
             life = by_place.get(name)
@@ -75,21 +82,30 @@ class Work:
                 await asyncio.to_thread(self._cluster.let_go, place)
             else:
                 self.places.found(life.order, life.number, place)
-        for life in self.lives.values():
-            self.spawn(self._follow(life))
+        for host in hosts.values():
+            self.spawn(self._meet(host))
+        if self.running:
+            await asyncio.wait(set(self.running), timeout=FIND_S)
+        for known in self.lives.values():
+            if known.host is None:
+                self.spawn(self._see_after(known))
 
     async def _meet(self, host: Any) -> None:  # noqa: ANN401  an actor
+        """Take over what a host has: what it is, is read in what was ordered, and is no word of its node."""
         try:
-            (number, runtime_env), tasks = await asyncio.wait_for(
-                asyncio.gather(host.where.remote(), host.holding.remote(self._cluster.term)), FIND_S
-            )
-        except (RayError, TimeoutError):  # it died, or its node cannot be reached
+            answers = await asyncio.gather(host.where.remote(), host.holding.remote(self._cluster.term))
+            met = msgspec.convert(answers, Met)
+        except (RayError, msgspec.ValidationError) as error:  # it died, or is none of ours
+            self._mind_term(error)
             return
-        for task in tasks:
-            life = Life(task["order"], number, host)
-            life.up = task["up"]
-            self.lives[life.key] = life
-        if not tasks:
+        number, runtime_env = met.where
+        for task in met.tasks:
+            life = self.lives.get(task.order.task)
+            if life is not None and not life.over:
+                life.number, life.host, life.up = number, host, task.up
+                self._tell_all(life)
+                self.spawn(self._follow(life))
+        if not met.tasks:
             self._hosts.give(Kind(number, runtime_env), host)
 
     def on(self, number: str) -> list[str]:
@@ -106,11 +122,10 @@ class Work:
             if end is not None:
                 self._say({"is": "over", **end})
             elif order["task"] not in self.lives:
-                new[order["task"]] = order
-        lives = [Life(order, self._number_of(order["node"])) for order in new.values()]
-        self.lives |= {life.key: life for life in lives}
-        if lives:
-            self.spawn(self._start(lives))
+                new[order["task"]] = Life(order, self._number_of(order["node"]))
+        self.lives |= new
+        if new:
+            self.spawn(self._start([*new.values()]))
 
     def halt(self, message: Message) -> None:
         """Stop a task."""
@@ -119,7 +134,7 @@ class Work:
             if self._end_of(message["task"]) is None:
                 self._never[message["task"]] = None
             self._say({"is": "over", **(self._end_of(message["task"]) or {})})
-        elif life.number not in {node.number for node in self.nodes.values()}:
+        elif life.begun and self._node(life) is None:
             self.spawn(self._finish(life, LOST))
         else:
             life.halted = True
@@ -157,132 +172,189 @@ class Work:
         wrong = [one for one in found if isinstance(one, BaseException)]
         if all(found) and not wrong and not any(life.halted for life in lives):
             for life in lives:
-                self.spawn(self._follow(life, new=True))
+                self.spawn(self._follow(life))
             return
         end = self._why_not(wrong)
         for life in lives:
             self.spawn(self._finish(life, end))
 
     async def _hold(self, life: Life) -> bool:
-        if not await self.places.hold(life.order, self._node(life)):
+        node = self._node(life)
+        if node is None or not await self.places.hold(life.order, node):
             return False
         life.order["place"] = self.places.place_of(life.key)
         return True
 
     async def _host(self, life: Life) -> Any:  # noqa: ANN401  an actor
-        return await self._hosts.take(self._node(life), life.order["runtime_env"])
+        node = self._node(life)
+        return node and await self._hosts.take(node, life.order["runtime_env"])
 
     def _why_not(self, wrong: list[BaseException]) -> Message:
         """Return how tasks ended that are not started. Raises what must not go wrong."""
         end = LOST
         for error in wrong:
-            if isinstance(error, RuntimeEnvSetupError | ValueError | TypeError):
+            if isinstance(error, RayError | TimeoutError) and not isinstance(error, RuntimeEnvSetupError):
+                self._mind_term(error)
+                self._trouble(f"Ray could not hold a place: {short(error)}")
+            elif isinstance(error, RuntimeEnvSetupError | ValueError | TypeError):
                 end = {"code": None, "error": f"Ray cannot make the runtime_env of this job: {short(error)}"}
-            elif isinstance(error, RayError | TimeoutError | KeyError):
-                self._say({"is": "trouble", "text": f"Ray could not hold a place: {error}"})
             else:
                 raise error
         return end
 
-    async def _follow(self, life: Life, *, new: bool = False) -> None:
-        """Start a task if it is new, and bring here what it writes until it has ended."""
-        try:
-            if new:
-                await self._begin(life)
-            read = {stream: written(path) for stream, path in life.order["files"].items()}
-            end = None
-            while end is None:
-                end = await self._listen(life, read)
-        except RayActorError:
-            end = await self._after_death(life)
-        except (RayError, OSError) as error:
-            end = {"code": None, "error": f"the task cannot be handed to its node: {error}"}
-        if end is not None:
-            await self._finish(life, end)
+    async def _follow(self, life: Life) -> None:
+        """Start a task where it is new, and bring here what it writes until it has ended, or its node is gone."""
+        end: Message | None = None
+        while end is None and self._node(life) is not None and not life.over:
+            try:
+                end = await (self._listen(life) if life.begun else self._begin(life))
+            except ActorUnavailableError:  # it, or its node, stands still or cannot be reached
+                await asyncio.sleep(AGAIN_S)
+            except (RayError, msgspec.ValidationError) as error:
+                self._mind_term(error)
+                life.host = None
+                await self._see_after(life)
+                return
+            except OSError as error:  # of this machine: what runs there is not ended by it
+                self._trouble(f"what a task writes cannot be kept: {error}")
+                await asyncio.sleep(AGAIN_S)
+        if end is not None or not life.begun:
+            await self._finish(life, end or LOST)
 
-    async def _begin(self, life: Life) -> None:
+    async def _begin(self, life: Life) -> Message | None:
+        """Hand a task to its host; return how it ended where it cannot be."""
         order = life.order
-        code = await asyncio.to_thread(Path(order["code"]).read_bytes) if order["code"] else b""
-        token = await asyncio.to_thread(Path(order["token"]).read_bytes) if order["token"] else b""
-        await life.host.start.remote(self._cluster.term, order, code, token, self._secret_env(order))
+        try:
+            code = await asyncio.to_thread(Path(order["code"]).read_bytes) if order["code"] else b""
+            token = await asyncio.to_thread(Path(order["token"]).read_bytes) if order["token"] else b""
+            secrets = _secrets(order["secrets"])
+        except OSError as error:
+            return {"code": None, "error": f"the task cannot be handed to its node: {error}"}
+        if life.halted:
+            return LOST
+        self._files.note(order)
+        secrets = {**self._own_token(order), **secrets}
+        await life.host.start.remote(self._cluster.term, order, code, token, secrets)
+        life.begun = True
+        self._tell_all(life)
+        return None
 
-    def _secret_env(self, order: Message) -> dict[str, str]:
-        """Return the secrets of a task, with the token of a cluster that it may start itself."""
+    def _own_token(self, order: Message) -> dict[str, str]:
+        """Return the token of a cluster that a task may start itself."""
         if order["env"]["RAY_ADDRESS"] != LOCAL:
-            return _secrets(order["secrets"])
+            return {}
         own = self._files.token(".".join(order["task"].split(".")[:2]))
-        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": own, **_secrets(order["secrets"])}
+        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": own}
 
-    async def _listen(self, life: Life, read: dict[str, int]) -> Message | None:
-        heard = await life.host.listen.remote(life.key, {**read, "up": life.up})
-        for stream, data in heard["said"].items():
-            read[stream] += len(data)
-            add(life.order["files"][stream], data)
-        logs = (life.order["files"]["stdout"], life.order["files"]["stderr"])
+    async def _listen(self, life: Life) -> Message | None:
+        order = life.order
+        read = {stream: written(path) for stream, path in order["files"].items()}
+        answer = await life.host.listen.remote(self._cluster.term, life.key, {**read, "up": life.up})
+        heard = msgspec.convert(answer, Heard)
+        for stream, path in order["files"].items():
+            add(path, heard.said.get(stream, b""))
         before = self._cuts.trouble
-        self._cuts.look(filter(None, logs), life.order.get("output_size", 0))
+        self._cuts.look(filter(None, map(order["files"].get, ("stdout", "stderr"))), order.get("output_size", 0))
         if self._cuts.trouble != before:
-            self._say({"is": "trouble", "text": self._cuts.trouble})
-        if heard["up"] and not life.up:
+            self._trouble(self._cuts.trouble)
+        if heard.up and not life.up:
             life.up = True
             self._say({"is": "up", "task": life.key})
-        if heard["end"] is not None and life.order["result"]:
-            await asyncio.to_thread(Path(life.order["result"]).write_bytes, heard["result"])
-        return dict(heard["end"]) if heard["end"] is not None else None
-
-    async def _after_death(self, life: Life) -> Message | None:
-        """Its host died: return how it ended once nothing is left of it, None where its node died too."""
-        node = next((node for node in self.nodes.values() if node.number == life.number), None)
-        if node is None:
-            return None
-        try:
-            ends = await self._cluster.sweep(node, [life.key], SWEEP_S)
-        except RayError:  # the node is gone: its lease decides
-            return None
-        return ends[life.key] or LOST
+        if heard.end is not None and order["result"]:
+            await asyncio.to_thread(Path(order["result"]).write_bytes, heard.result)
+        return None if heard.end is None else heard.end.told()
 
     def miss(self) -> None:
-        """See to tasks whose node died and is there again, with another number: they ended with it."""
+        """See to tasks whose node died: they ended with it, which is known once it is there again by another number."""
         here = {node.number for node in self.nodes.values()}
         for life in self.lives.values():
-            node = self.nodes.get(life.order["node"])
-            if node is not None and life.host is not None and life.number not in here and not life.missed:
-                life.missed = True
-                self.spawn(self._after_return(life, node))
+            if life.number not in here and life.begun and not life.missed:
+                life.host = None
+                self.spawn(self._see_after(life))
 
-    async def _after_return(self, life: Life, node: RayNode) -> None:
-        """Its node died and is back: say how it ended once nothing is left of it there."""
-        try:
-            ends = await self._cluster.sweep(node, [life.key], SWEEP_S)
-        except RayError:  # the node is gone again, or something of the task is still there
-            life.missed = False
+    def leave(self, name: str) -> None:
+        """Give up tasks of a node that will not come back."""
+        for life in list(self.lives.values()):
+            if life.order["node"] == name and self._node(life) is None:
+                self.spawn(self._finish(life, LOST))
+
+    async def _see_after(self, life: Life) -> None:
+        """Its host died, maybe with its node: say how it ended once nothing is left of it there."""
+        if life.missed:
             return
-        await self._finish(life, ends[life.key] or LOST)
+        life.missed = True
+        while life.host is None and not life.over:
+            node = self._node(life)
+            if node is None:  # Ray holds nothing on a node that is gone
+                await self.places.leave(life.key)
+                node = self.nodes.get(life.order["node"])
+            end = await self._sweep(node, life.key) if node is not None else None
+            if end is not None and life.host is None:
+                await self._finish(life, end)
+                return
+            await asyncio.sleep(AGAIN_S)
+        life.missed = False
+
+    async def _sweep(self, node: RayNode, key: str) -> Message | None:
+        """Return how a task ended once nothing is left of it on a node, None where that is not so."""
+        try:
+            ends = msgspec.convert(await self._cluster.sweep(node, [key], SWEEP_S), Ends)
+        except (RayError, msgspec.ValidationError):
+            return None
+        end = ends.get(key)
+        return LOST if end is None else end.told()
 
     async def _finish(self, life: Life, end: Message) -> None:
         """Keep how it ended, let go of all it had, and say so."""
-        if self.lives.get(life.key) is not life:
+        if life.over:
             return
-        self._files.keep({"task": life.key, **end})
+        life.over = True
+        await self._keep({"task": life.key, **end})
         if life.host is not None:
             try:
-                await life.host.forget.remote(life.key)
+                await life.host.forget.remote(self._cluster.term, life.key)
                 self._hosts.give(Kind(life.number, life.order["runtime_env"]), life.host)
-            except RayError:
+            except RayError as error:
+                self._mind_term(error)
                 life.host = None
         self.spawn(self.places.leave(life.key))
         self.lives.pop(life.key, None)
+        self._files.drop(life.key)
         self._say({"is": "over", "task": life.key, **end})
 
+    async def _keep(self, end: Message) -> None:
+        while True:
+            try:
+                self._files.keep(end)
+            except OSError as error:  # a full disk: nothing is let go before the end is kept
+                self._trouble(f"the end of a task cannot be kept: {error}")
+                await asyncio.sleep(AGAIN_S)
+            else:
+                return
+
     def _tell(self, life: Life, message: Message) -> None:
-        if life.host is not None:
+        life.wishes[message["do"]] = message
+        if life.begun and life.host is not None:
             life.host.tell.remote(self._cluster.term, life.key, message)
 
-    def _node(self, life: Life) -> RayNode:
-        return next(node for node in self.nodes.values() if node.number == life.number)
+    def _tell_all(self, life: Life) -> None:
+        for message in life.wishes.values():
+            life.host.tell.remote(self._cluster.term, life.key, message)
+
+    def _node(self, life: Life) -> RayNode | None:
+        return next((node for node in self.nodes.values() if node.number == life.number), None)
 
     def _number_of(self, name: str) -> str:
         return self.nodes[name].number if name in self.nodes else ""
+
+    def _trouble(self, text: str) -> None:
+        self._say({"is": "trouble", "text": text})
+
+    def _mind_term(self, error: Exception) -> None:
+        """End the bridge where another one leads."""
+        if isinstance(error, PermissionError):
+            self._say({"is": "broken", "text": f"another controller leads: {short(error)}"})
+            os._exit(1)
 
     def spawn(self, what: Coroutine[Any, Any, None]) -> None:
         """Do something beside all else; what must not go wrong there ends the bridge, and another one begins."""
