@@ -8,7 +8,6 @@ there, asked for at once with all others, as Ray's own libraries do.
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 import tempfile
@@ -16,9 +15,10 @@ import time
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.ray_jobs import GANGS, GPUS, SMALL, STREAM_GANGS, STREAM_S, STREAM_SMALL, Job, queue, stream
 from clearway.compose.launch import ensure_running, stop
 from clearway.sdk import Client
 from tests.engines.ray_cluster import Cluster
@@ -29,40 +29,56 @@ if TYPE_CHECKING:
 
 TITLE = "a Ray cluster of four nodes with Clearway and without: starts, and a queue of gangs and small jobs"
 PLAIN = Path(__file__).parent / "beside" / "ray_plain.py"
-ONLY = ("starts", "queue")
-NODES, GPUS = 4, 4
-TASKS = 100
-SEED, SMALL, GANGS = 1, 36, 12
-POLICIES = {
+ONLY = ("starts", "queue", "stream")
+NET = "127.0.20"
+NODES = 4
+TASKS, ALONE = 100, 10
+REPEATS = 3
+READY_S = 12.0
+"""A controller is not started for a queue: by then it has its hosts, as Ray has had its workers made."""
+POLICIES: dict[str, dict[str, Any]] = {
     "as they come": {"order": ["fifo"], "backfill": "easy"},
-    "shortest first": {"order": ["sjf"], "backfill": "easy"},
+    "smallest area first": {"order": ["saf"], "backfill": "easy"},
 }
 LONGEST_S = 600.0
 
 KEYS = {
-    "first_task_ms": "ms from the submit of the first job (`true`, a device) to its end, everything else running",
+    "first_task_ms": "ms from the submit of the first job (`sleep 0`, a device) to its end, right after a start",
     "first_task_ray_ms": "ms for the same as a task of Ray",
+    "alone_ms": "ms for one by itself afterwards",
+    "alone_ray_ms": "ms for one task of Ray by itself afterwards",
     "task_ms": f"ms a job, {TASKS} of them in one submit, {NODES * GPUS} devices",
     "task_ray_ms": "ms a task of Ray, as many at once",
-    "queue": f"{SMALL} small jobs (a device, 1 to 4 s), {GANGS} gangs (2 or 3 whole nodes, 2 to 5 s), all at once",
+    "alone_kept_ray_ms": "as alone_ray_ms, where Ray keeps workers: num_gpus by .options(), not by @remote",
+    "task_kept_ray_ms": "as task_ray_ms, where Ray keeps workers",
+    "queue": (
+        f"{SMALL} small jobs (a device, 1 to 4 s) and {GANGS} gangs (2 or 3 whole nodes, 2 to 5 s), all at once; "
+        f"median of {REPEATS} (least to most)"
+    ),
+    "stream": (
+        f"{STREAM_SMALL} small jobs (a device, 2 to 6 s) and {STREAM_GANGS} gangs (2 or 3 whole nodes, 3 to 5 s) that "
+        f"come within {STREAM_S} s; median of {REPEATS} (least to most)"
+    ),
 }
 
 
 def run(args: Namespace) -> dict[str, Any]:
-    """Measure; `--only starts` or `--only queue` for a part."""
+    """Measure; `--only starts`, `--only queue` or `--only stream` for a part."""
     parts = args.only or ONLY
     found: dict[str, Any] = {}
     with _cluster() as cluster:
         if "starts" in parts:
             found |= _starts(cluster)
         if "queue" in parts:
-            found["queue"] = _queues(cluster)
+            found["queue"] = _queues(cluster, queue())
+        if "stream" in parts:
+            found["stream"] = _queues(cluster, stream())
     return found
 
 
 @contextmanager
 def _cluster() -> Iterator[Cluster]:
-    cluster = Cluster()
+    cluster = Cluster(net=NET)
     try:
         cluster.add(cpus=0, gpus=0)
         for _ in range(NODES):
@@ -100,10 +116,13 @@ def _starts(cluster: Cluster) -> dict[str, float]:
     plain = _plain(cluster, "overhead", str(TASKS))
     with _clearway(cluster, POLICIES["as they come"]) as client:
         first = _through(client, 1)
+        alone = median(_through(client, 1) for _ in range(ALONE))
         every = _through(client, TASKS)
     return {
         "first_task_ms": 1000 * first, "first_task_ray_ms": 1000 * plain["first_s"],
+        "alone_ms": 1000 * alone, "alone_ray_ms": 1000 * plain["alone_s"],
         "task_ms": 1000 * every / TASKS, "task_ray_ms": 1000 * plain["all_s"] / TASKS,
+        "alone_kept_ray_ms": 1000 * plain["kept_alone_s"], "task_kept_ray_ms": 1000 * plain["kept_all_s"] / TASKS,
     }  # fmt: skip
 
 
@@ -115,45 +134,57 @@ def _through(client: Client, jobs: int) -> float:
     return time.perf_counter() - began
 
 
-def _jobs() -> list[dict[str, Any]]:
-    draw = random.Random(SEED)
-    small = [{"tasks": 1, "gpus": 1, "seconds": round(draw.uniform(1, 4), 1)} for _ in range(SMALL)]
-    gangs = [
-        {"tasks": draw.choice((2, 3)), "gpus": GPUS, "seconds": round(draw.uniform(2, 5), 1)} for _ in range(GANGS)
-    ]
-    jobs = small + gangs
-    draw.shuffle(jobs)
-    return jobs
+def _queues(cluster: Cluster, jobs: list[Job]) -> list[dict[str, str]]:
+    """Have each in turn go through the jobs, and all of them again."""
+    runs: dict[str, list[dict[str, float]]] = {}
+    for _ in range(REPEATS):
+        runs.setdefault("Ray alone", []).append(_by_ray(cluster, jobs))
+        for name, policy in POLICIES.items():
+            with _clearway(cluster, policy) as client:
+                time.sleep(READY_S)
+                with _watched(cluster) as held:
+                    over = _by_clearway(client, jobs)
+            runs.setdefault(f"Clearway, {name}", []).append(_figures(jobs, over, held[0]))
+    return [{"": name, **_spread(many)} for name, many in runs.items()]
 
 
-def _queues(cluster: Cluster) -> list[dict[str, str]]:
-    jobs = _jobs()
+def _by_ray(cluster: Cluster, jobs: list[Job]) -> dict[str, float]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(jobs, file)
         file.flush()
+        command = [sys.executable, str(PLAIN), "queue", cluster.address, file.name]
+        program = subprocess.Popen(
+            command, env=cluster.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        if program.stdout is not None:
+            program.stdout.readline()
         with _watched(cluster) as held:
-            over = _plain(cluster, "queue", file.name)["over_s"]
-    rows = [_row("Ray alone", jobs, over, held[0])]
-    for name, policy in POLICIES.items():
-        with _clearway(cluster, policy) as client, _watched(cluster) as held:
-            over = _queue(client, jobs)
-        rows.append(_row(f"Clearway, {name}", jobs, over, held[0]))
-    return rows
+            said, _ = program.communicate("begin\n", LONGEST_S)
+    return _figures(jobs, json.loads(said.splitlines()[-1])["over_s"], held[0])
 
 
-def _queue(client: Client, jobs: list[dict[str, Any]]) -> list[float]:
-    words = [
-        {
-            "name": f"job-{number}", "run": ["sleep", str(job["seconds"])], "tasks": job["tasks"], "gpus": job["gpus"],
-            "cpus": 0.1, "one_per_node": True, "time_estimate": job["seconds"],
-        }
-        for number, job in enumerate(jobs)
-    ]  # fmt: skip
+def _by_clearway(client: Client, jobs: list[Job]) -> list[float]:
+    began = time.perf_counter()
+    entered: list[str] = []
+    for at in dict.fromkeys(job["at"] for job in jobs):
+        time.sleep(max(began + at - time.perf_counter(), 0))
+        words = [_words(number, job) for number, job in enumerate(jobs) if job["at"] == at]
+        entered += [f"id:{row['id']}" for row in client.submit(words)]
     over = []
-    for entered in client.submit(words):
-        row = client.wait(f"id:{entered['id']}", LONGEST_S)
+    for one in entered:
+        row = client.wait(one, LONGEST_S)
+        if row["state"] != "succeeded":
+            raise RuntimeError(f"{row['name']} is {row['state']}")
         over.append((_moment(row["ended"]) - _moment(row["submitted"])).total_seconds())
     return over
+
+
+def _words(number: int, job: Job) -> dict[str, Any]:
+    known = {word: job[word] for word in ("time_estimate", "time_limit") if word in job}
+    return known | {
+        "name": f"job-{number}", "run": ["sleep", str(job["seconds"])], "tasks": job["tasks"], "gpus": job["gpus"],
+        "cpus": 0.1, "one_per_node": True,
+    }  # fmt: skip
 
 
 def _moment(text: str) -> datetime:
@@ -175,11 +206,21 @@ def _watched(cluster: Cluster) -> Iterator[list[float]]:
     found.append(json.loads(said.splitlines()[-1])["held_s"])
 
 
-def _row(name: str, jobs: list[dict[str, Any]], over: list[float], held_s: float) -> dict[str, str]:
+def _figures(jobs: list[Job], over: list[float], held_s: float) -> dict[str, float]:
     busy_s = sum(job["tasks"] * job["gpus"] * job["seconds"] for job in jobs)
-    gangs = [end for job, end in zip(jobs, over, strict=True) if job["tasks"] > 1]
-    small = [end for job, end in zip(jobs, over, strict=True) if job["tasks"] == 1]
+    done = list(zip(jobs, over, strict=True))
+    gangs = [(job, end) for job, end in done if job["tasks"] > 1]
     return {
-        "": name, "mean s": f"{mean(over):.1f}", "small s": f"{mean(small):.1f}", "gangs s": f"{mean(gangs):.1f}",
-        "all s": f"{max(over):.1f}", "held but idle": f"{held_s - busy_s:.0f} of {held_s:.0f} device s",
+        "mean s": mean(over), "small s": mean(end for job, end in done if job["tasks"] == 1),
+        "gangs s": mean(end for _, end in gangs),
+        "a gang waits at most s": max(end - job["seconds"] for job, end in gangs),
+        "all over s": max(job["at"] + end for job, end in done), "held but idle, device s": held_s - busy_s,
     }  # fmt: skip
+
+
+def _spread(many: list[dict[str, float]]) -> dict[str, str]:
+    shown = {}
+    for name in many[0]:
+        found = [one[name] for one in many]
+        shown[name] = f"{median(found):.1f} ({min(found):.1f} to {max(found):.1f})"
+    return shown
