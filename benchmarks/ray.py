@@ -34,7 +34,7 @@ NET = "127.0.20"
 NODES = 4
 TASKS, ALONE = 100, 10
 REPEATS = 3
-READY_S = 12.0
+READY_S = 10.0
 """A controller is not started for a queue: by then it has its hosts, as Ray has had its workers made."""
 POLICIES: dict[str, dict[str, Any]] = {
     "as they come": {"order": ["fifo"], "backfill": "easy"},
