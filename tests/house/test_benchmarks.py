@@ -8,7 +8,7 @@ from benchmarks.registry import load, refusal
 
 
 @pytest.mark.parametrize(
-    "name", ["flows", "replay", "decisions", "queues", "load", "openb", "slowdowns", "forecast", "needs"]
+    "name", ["flows", "replay", "decisions", "queues", "load", "openb", "slowdowns", "forecast", "needs", "ray"]
 )
 def test_an_unknown_part_is_refused_with_those_that_are_known(name: str) -> None:
     known = load(name).ONLY
