@@ -42,6 +42,11 @@ def test_every_policy_has_a_page(name: str) -> None:
     assert page.is_file(), f"{page} is missing"
 
 
+def test_every_decision_is_in_their_list() -> None:
+    records = {path.name for path in (DOCS / "decisions").glob("0*.md")}
+    assert set(LINK.findall((DOCS / "decisions" / "README.md").read_text())) >= records
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_each_of_its_options_has_a_help_text(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
