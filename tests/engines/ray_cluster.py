@@ -173,16 +173,24 @@ class Cluster:
             time.sleep(0.1)
         raise AssertionError(f"{name} has no raylet")
 
+    def leave(self, name: str) -> None:
+        """End a node for good."""
+        _end([self.nodes.pop(name)])
+
     def end(self) -> None:
         """End every process of it, and wait until none is left."""
-        every = [psutil.Process(one.pid) for one in self.nodes.values() if one.poll() is None]
-        every += [child for one in every for child in one.children(recursive=True)]
-        for process in every:
-            try:
-                process.send_signal(signal.SIGKILL)
-            except psutil.NoSuchProcess:
-                continue
-        psutil.wait_procs(every, PATIENCE_S)
-        for one in self.nodes.values():
-            one.wait()
+        _end(list(self.nodes.values()))
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _end(nodes: list[subprocess.Popen[bytes]]) -> None:
+    every = [psutil.Process(one.pid) for one in nodes if one.poll() is None]
+    every += [child for one in every for child in one.children(recursive=True)]
+    for process in every:
+        try:
+            process.send_signal(signal.SIGKILL)
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(every, PATIENCE_S)
+    for one in nodes:
+        one.wait()

@@ -5,14 +5,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.engines.fake import FakeEngine, Life, ManualClock, Room
+from clearway.model.actions import Launch
 from clearway.model.fleet import NodeSpec
 from clearway.model.job import JobSpec
 from clearway.testing.engines import SECOND_US, EngineSuite, Talk
 
 if TYPE_CHECKING:
+    from clearway.model.actions import Action
     from clearway.model.events import TaskRef
 
 RUNS_ON = Life(run_us=None, stop_us=0)
+
+
+def _refusal(action: Action) -> str:
+    return "there is no-such-thing here" if isinstance(action, Launch) and action.spec.name == "refused" else ""
 
 
 class TestFakeEngine(EngineSuite):
@@ -21,7 +27,9 @@ class TestFakeEngine(EngineSuite):
     @pytest.fixture(autouse=True)
     def _place(self) -> None:
         self.lives: dict[str, Life] = {}
-        self.room = Room([NodeSpec(self.node)], ManualClock(), lambda launch: self.lives[launch.spec.name])
+        self.room = Room(
+            [NodeSpec(self.node)], ManualClock(), lambda launch: self.lives[launch.spec.name], refuses=_refusal
+        )
 
     def attach(self) -> FakeEngine:
         return FakeEngine(self.room)
@@ -39,6 +47,12 @@ class TestFakeEngine(EngineSuite):
 
     def stubborn(self) -> JobSpec:
         return self._job(Life(stop_us=None))
+
+    def lingers(self, seconds: float, code: int) -> JobSpec:
+        return self._job(Life(stop_us=round(seconds * SECOND_US), stop_code=code))
+
+    def refused(self) -> JobSpec:
+        return JobSpec("refused")
 
     def cannot_start(self) -> JobSpec:
         return self._job(Life(error="the command 'no-such-command' does not exist"))
@@ -60,6 +74,13 @@ class TestFakeEngine(EngineSuite):
 
     def change_back(self) -> None:
         self.room.add_node(NodeSpec(self.node))
+
+    def join_node(self) -> str:
+        self.room.add_node(NodeSpec("n2"))
+        return "n2"
+
+    def leave_node(self) -> None:
+        self.room.remove_node("n2")
 
     def settle(self, talk: Talk, seconds: float = 0.3) -> None:
         until = self.room.clock.now_us() + round(seconds * SECOND_US)

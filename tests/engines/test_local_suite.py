@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class TestLocalEngine(EngineSuite):
     cannot = {  # noqa: RUF012  read, never changed
         "lose_node": "its only node is the machine on which its controller runs: both go together",
+        "join_node": "it has the machine on which its controller runs, and no other",
         "change_node": "devices of a machine without GPUs are declared: these have no health (test_local_health.py)",
     }
 

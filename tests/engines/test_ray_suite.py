@@ -84,6 +84,14 @@ class TestRayEngine(EngineSuite):
     def change_back(self) -> None:
         self.stranger.leave()
 
+    def join_node(self) -> str:
+        name = self.cluster.add()
+        self.cluster.ready()
+        return name
+
+    def leave_node(self) -> None:
+        self.cluster.leave("n3")
+
     def log(self, task: TaskRef, stream: str) -> bytes:
         return log_path(self.home, task, stream).read_bytes()
 

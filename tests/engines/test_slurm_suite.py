@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clearway.config.engine_words import Slurm
+from clearway.engines.local.handed import result_of
 from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
@@ -31,7 +32,7 @@ class TestSlurmEngine(EngineSuite):
 
     def attach(self) -> SlurmEngine:
         order = partial(launch_order, home=self.home, workdir=self.scratch, devices=())
-        return SlurmEngine(self.home, order, Metrics(self.home), Slurm("one"))
+        return SlurmEngine(self.home, order, Metrics(self.home), Slurm("one"), partial(result_of, self.home))
 
     def lose_node(self) -> None:
         self.cluster.lose_node(self.node)
@@ -44,6 +45,13 @@ class TestSlurmEngine(EngineSuite):
 
     def change_back(self) -> None:
         self.cluster.tell("scontrol", "update", f"nodename={self.node}", "state=resume")
+
+    def join_node(self) -> str:
+        self.cluster.tell("scontrol", "update", "partitionname=one", "nodes=n1,n2")
+        return "n2"
+
+    def leave_node(self) -> None:
+        self.cluster.tell("scontrol", "update", "partitionname=one", "nodes=n1")
 
     def log(self, task: TaskRef, stream: str) -> bytes:
         return log_path(self.home, task, stream).read_bytes()

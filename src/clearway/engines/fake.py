@@ -61,6 +61,8 @@ class Life(NamedTuple):
     exit_code: int = 0
     stop_us: int | None = 0
     """From the order to stop to the end, if that is within the grace; with None only SIGKILL ends it."""
+    stop_code: int | None = None
+    """How it ends then; None: by the signal."""
     unkillable: bool = False
     error: str = ""
     """Not empty: it cannot be started, for this reason."""
@@ -284,8 +286,8 @@ class Room:
             self._tell(known.gone or TaskIsUp(launch.task), known.node)
             return
         task = self._tasks[launch.task] = _Task(launch, launch.node, self._life(launch))
-        if task.life.error:
-            self._end(launch.task, None, task.life.error)
+        if why := task.life.error or _lacks(self.nodes[launch.node], launch):
+            self._end(launch.task, None, why)
             return
         if self._chances(self._faults.phantom):
             self.happened["phantom"] += 1
@@ -306,11 +308,12 @@ class Room:
             return
         heeds = task.life.stop_us is not None and task.life.stop_us <= halt.grace_us
         after = task.life.stop_us if heeds and task.life.stop_us is not None else halt.grace_us
-        number = signal.Signals[halt.signal] if heeds else signal.SIGKILL
+        code = -int(signal.Signals[halt.signal]) if heeds else -int(signal.SIGKILL)
+        code = task.life.stop_code if heeds and task.life.stop_code is not None else code
         at = self.clock.now_us() + after
         if not task.life.unkillable and (task.ends_at is None or at < task.ends_at):
             task.left_us = None
-            self._plan_end(task, after, -int(number))
+            self._plan_end(task, after, code)
 
     def _pause(self, pause: Pause) -> None:
         task = self._tasks.get(pause.task)
@@ -393,6 +396,12 @@ def _shuffled(reports: list[Report], chance: random.Random) -> list[Report]:
     mixed = chance.sample(reports, len(reports))
     of_nodes = iter([one for one in reports if not isinstance(one, TaskIsUp | TaskIsGone)])
     return [one if isinstance(one, TaskIsUp | TaskIsGone) else next(of_nodes) for one in mixed]
+
+
+def _lacks(node: NodeSpec, launch: Launch) -> str:
+    """Return why a node cannot give what was granted on it, "" where it can."""
+    many = node.gpus + len(node.slices)
+    return f"the node {node.name!r} has {many} devices" if max(launch.grant.devices, default=-1) >= many else ""
 
 
 class FakeEngine:

@@ -105,6 +105,14 @@ class EnginePlace:
         """Return a job that only SIGKILL ends."""
         return self.shell("trap '' TERM INT; echo ready; while :; do sleep 0.1; done")
 
+    def lingers(self, seconds: float, code: int) -> JobSpec:
+        """Return a job that needs so much time to stop when it is told to, and then ends with this code."""
+        return self.shell(f"trap 'sleep {seconds}; exit {code}' TERM; echo ready; while :; do sleep 0.05; done")
+
+    def refused(self) -> JobSpec:
+        """Return a job that asks for `no-such-thing`, which this engine does not give."""
+        return JobSpec("refused", run=("true",), image="no-such-thing")
+
     def cannot_start(self) -> JobSpec:
         """Return a job whose command `no-such-command` does not exist."""
         return JobSpec("broken", run=("no-such-command", "--flag"))
@@ -144,6 +152,14 @@ class EnginePlace:
         """Have the node be as it was before `change_node`."""
         raise NotImplementedError
 
+    def join_node(self) -> str:
+        """Have one more node join, and return its name."""
+        raise NotImplementedError
+
+    def leave_node(self) -> None:
+        """Have the node that joined leave again."""
+        raise NotImplementedError
+
     def settle(self, talk: Talk, seconds: float = 0.3) -> None:
         """Let some time pass in which nothing is expected."""
         talk.listen(seconds)
@@ -164,18 +180,35 @@ class EnginePlace:
         last.engine.acknowledge(list(self.used))
         last.engine.close()
 
-    def again(self) -> Talk:
+    def again(self, meanwhile: Callable[[], None] = lambda: None) -> Talk:
         """Return a talk with a new instance, as after a restart of the controller."""
         if self.talks:
             self.talks[-1].engine.close()
+        meanwhile()
         self.talks.append(Talk(self.attach()))
         return self.talks[-1]
 
-    def launch(self, spec: JobSpec, job: int = 1, attempt: int = 1, devices: tuple[int, ...] = ()) -> Launch:
-        """Return the order to start the only task of an attempt."""
-        task = TaskRef(JobId(job), attempt, 0, 0)
+    def ready(self, talk: Talk, order: Launch) -> None:
+        """Start a task, and wait until it runs and has printed that it is ready, which only a real one does."""
+        talk.tell(order)
+        talk.up(order.task)
+        if self.real:
+            talk.until(lambda: b"ready" in self.printed(order.task), "what a task prints is not there while it runs")
+
+    def printed(self, task: TaskRef) -> bytes:
+        """Return what a task wrote to its standard output up to now."""
+        try:
+            return self.log(task, "stdout")
+        except FileNotFoundError:  # nothing yet
+            return b""
+
+    def launch(
+        self, spec: JobSpec, job: int = 1, attempt: int = 1, devices: tuple[int, ...] = (), index: int = 0, of: int = 1
+    ) -> Launch:
+        """Return the order to start a task: the only one of its attempt, or one `of` several."""
+        task = TaskRef(JobId(job), attempt, 0, index)
         self.used.add(task)
-        return Launch(task, spec, Grant(0, 0, NodeId(0), devices), self.node, 0, 1)
+        return Launch(task, spec, Grant(0, index, NodeId(0), devices), self.node, index, of, self.node)
 
     def halt(self, task: TaskRef, grace_s: float = 10.0, signal: str = "SIGTERM") -> Halt:
         """Return the order to stop a task."""

@@ -6,40 +6,39 @@
 What an engine of real processes runs are shell commands, given here. An engine that only pretends overrides
 `exits`, `runs_on`, .., `starts` and sets `real` to False: behaviours that need processes to look at are skipped.
 What an engine cannot have at all is said in `cannot`, with the reason, by the name of the method that would do it
-(`lose_node`, `change_node`); one that says nothing has to give the method.
+(`lose_node`, `change_node`, `join_node`); one that says nothing has to give the method. An example that runs is in
+docs/engines/own.md.
 """
 # ruff: noqa: D102, PLR2004, S101  # a test's name says what holds, its numbers stand in the expectation, pytest reads asserts
 
 from __future__ import annotations
 
-import os
-import shlex
 import threading
 import time
-from typing import TYPE_CHECKING
 
-import pytest
-from msgspec.structs import replace
-
-from clearway.model.actions import Launch, Pause
+from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.events import Grant, TaskRef
 from clearway.model.ids import JobId, NodeId
-from clearway.ports.engine import NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp, TaskReported
-from clearway.testing.engine_place import PATIENCE_S, SECOND_US, EnginePlace, Talk, how
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.testing.engine_place import PATIENCE_S, SECOND_US, Talk, how
+from clearway.testing.engine_processes import ProcessSuite
 
 JOB_THAT_IS_LOST = 50
 """What a node that is lost leaves of a task may lie there for a while: no other test has one of this number."""
 
 __all__ = ["PATIENCE_S", "SECOND_US", "EngineSuite", "Talk", "how"]
 
-TAKEN_BYTES = 100 << 20
+PROMISES = {"gpus", "cpus", "memory", "disk", "user", "stop"}
 
 
-class EngineSuite(EnginePlace):
+class EngineSuite(ProcessSuite):
     """Behaviours of an engine."""
+
+    def test_says_what_is_done_about_each_thing_that_a_job_asks_for(self, talk: Talk) -> None:
+        said = talk.engine.enforced()
+        assert said.keys() == PROMISES
+        assert all(said.values())
+        assert talk.engine.trouble == ""
 
     # --- starting and ending ---------------------------------------------------------------------
 
@@ -62,11 +61,11 @@ class EngineSuite(EnginePlace):
         (said,) = [one for one in talk.heard if isinstance(one, NodeIsUp)]
         assert (said.spec.name, said.running) == (self.node, (order.task,))
 
-    @pytest.mark.parametrize("code", [1, 3, 127, 255])
-    def test_keeps_the_exit_code(self, talk: Talk, code: int) -> None:
-        order = self.launch(self.exits(code))
-        talk.tell(order)
-        assert how(talk.gone(order.task)) == TaskIsGone(order.task, code)
+    def test_keeps_the_exit_code(self, talk: Talk) -> None:
+        orders = [self.launch(self.exits(code), job=code) for code in (1, 127, 143, 255)]
+        talk.tell(*orders)
+        for order in orders:
+            assert how(talk.gone(order.task)) == TaskIsGone(order.task, order.task.job), "143 too is what a task said"
 
     def test_starts_once_however_often_it_is_told(self, talk: Talk) -> None:
         order = self.launch(self.runs_on())
@@ -113,6 +112,22 @@ class EngineSuite(EnginePlace):
         task = TaskRef(JobId(1), 1, 0, 0)
         talk.tell(Launch(task, self.exits(0), Grant(0, 0, NodeId(7)), "elsewhere", 0, 1))
         assert "elsewhere" in talk.gone(task).error
+        talk.tell(Halt(task, "elsewhere", "SIGTERM", 0))
+        assert talk.gone(task, times=2).exit_code is None
+
+    def test_refuses_devices_that_its_node_does_not_have(self, talk: Talk) -> None:
+        order, sound = self.launch(self.exits(0), devices=(77,)), self.launch(self.exits(0), job=2)
+        talk.tell(order, sound)
+        assert "devices" in talk.gone(order.task).error
+        assert talk.gone(sound.task).exit_code == 0
+        assert self.starts(order.task) == 0
+
+    def test_refuses_what_it_cannot_give_and_says_it(self, talk: Talk) -> None:
+        order, sound = self.launch(self.refused()), self.launch(self.exits(0), job=2)
+        talk.tell(order, sound)
+        assert "no-such-thing" in talk.gone(order.task).error
+        assert talk.gone(sound.task).exit_code == 0
+        assert self.starts(order.task) == 0
 
     def test_runs_many_short_tasks_each_once(self, talk: Talk) -> None:
         orders = [self.launch(self.exits(job % 5), job=job) for job in range(1, 61)]
@@ -132,25 +147,42 @@ class EngineSuite(EnginePlace):
 
     def test_kills_what_does_not_stop_within_the_grace(self, talk: Talk) -> None:
         order = self.launch(self.stubborn())
-        talk.tell(order)
-        talk.up(order.task)
-        self.settle(talk)  # let it say that it ignores the signal
+        self.ready(talk, order)
         talk.tell(self.halt(order.task, grace_s=0.5))
         assert how(talk.gone(order.task)) == TaskIsGone(order.task, -9)
 
+    def test_gives_the_whole_grace(self, talk: Talk) -> None:
+        order = self.launch(self.lingers(0.7, code=5))
+        self.ready(talk, order)
+        talk.tell(self.halt(order.task, grace_s=PATIENCE_S))
+        assert how(talk.gone(order.task)) == TaskIsGone(order.task, 5), "it needs a while, and ends in its own way"
+
+    def test_a_halt_stops_its_own_task_alone(self, talk: Talk) -> None:
+        """Nor another of the same attempt, nor one of another attempt."""
+        one, beside = self.launch(self.runs_on(), of=2), self.launch(self.runs_on(), index=1, of=2)
+        other = self.launch(self.runs_on(), attempt=2)
+        talk.tell(one, beside, other)
+        for order in (one, beside, other):
+            talk.up(order.task)
+        talk.tell(self.halt(one.task))
+        assert talk.gone(one.task).exit_code == -15
+        heard = len(talk.heard)
+        talk.engine.look()
+        talk.until(lambda: self._said(talk, heard) is not None, "no node was reported")
+        said = self._said(talk, heard)
+        assert said is not None
+        assert set(said.running) == {beside.task, other.task}
+        assert talk.ends(beside.task) == talk.ends(other.task) == []
+
     def test_a_second_halt_does_not_prolong_the_grace(self, talk: Talk) -> None:
         order = self.launch(self.stubborn())
-        talk.tell(order)
-        talk.up(order.task)
-        self.settle(talk)
+        self.ready(talk, order)
         talk.tell(self.halt(order.task, grace_s=0.5), self.halt(order.task, grace_s=3600))
         assert talk.gone(order.task).exit_code == -9
 
     def test_a_second_halt_may_shorten_the_grace(self, talk: Talk) -> None:
         order = self.launch(self.stubborn())
-        talk.tell(order)
-        talk.up(order.task)
-        self.settle(talk)
+        self.ready(talk, order)
         talk.tell(self.halt(order.task, grace_s=3600), self.halt(order.task, grace_s=0))
         assert talk.gone(order.task).exit_code == -9
 
@@ -228,6 +260,8 @@ class EngineSuite(EnginePlace):
         assert new.inventory.nodes[0].running == (order.task,)
         new.tell(self.halt(order.task))
         new.gone(order.task)
+        new = self.again()
+        assert tuple(map(how, new.inventory.gone)) == (TaskIsGone(order.task, -15),), "it was not over when it was said"
         new.engine.acknowledge([order.task])
         new.engine.acknowledge([order.task])
         assert self.again().inventory == talk.inventory
@@ -314,6 +348,23 @@ class EngineSuite(EnginePlace):
         self.change_back()
         talk.until(lambda: self._said(talk, changed) is not None and not differs(changed), "the way back was not told")
 
+    def test_a_node_that_joins_and_one_that_leaves_is_told(self, talk: Talk) -> None:
+        self._needs("join_node")
+        name = self.join_node()
+
+        def joined() -> bool:
+            return any(isinstance(one, NodeIsUp) and one.spec.name == name for one in talk.heard)
+
+        talk.until(joined, "the node that joined was not told")
+        self.leave_node()
+
+        def left() -> bool:
+            gone = {one.node for one in talk.heard if isinstance(one, NodeIsGone | NodeIsQuiet)}
+            return name in gone  # quiet, where nobody knows that it went for good
+
+        talk.until(left, "the node that left was not told")
+        assert [up.spec.name for up in self.again().inventory.nodes] == [self.node]
+
     def _said(self, talk: Talk, since: int) -> NodeIsUp | None:
         """Return what the node said of itself last, since so many reports."""
         said = [one for one in talk.heard[since:] if isinstance(one, NodeIsUp) and one.spec.name == self.node]
@@ -339,112 +390,3 @@ class EngineSuite(EnginePlace):
         talk.engine.wait(20)
         assert [how(one) for one in talk.engine.reports() if isinstance(one, TaskIsGone)] == [TaskIsGone(order.task, 0)]
         assert time.monotonic() - began < 10
-
-    # --- what a process finds and leaves ---------------------------------------------------------
-
-    def test_a_signal_that_ends_a_task_is_a_negative_code(self, talk: Talk) -> None:
-        self._only_real()
-        order = self.launch(self.shell("kill -SEGV $$"))
-        talk.tell(order)
-        assert talk.gone(order.task).exit_code == -11
-
-    def test_a_task_finds_its_devices_and_its_place(self, talk: Talk) -> None:
-        self._only_real()
-        names = (
-            "CLEARWAY_JOB CLEARWAY_ATTEMPT CLEARWAY_INDEX RANK WORLD_SIZE MASTER_ADDR MASTER_PORT CUDA_VISIBLE_DEVICES"
-        )
-        line = " ".join(f"${{{name}-unset}}," for name in names.split())
-        task = TaskRef(JobId(7), 2, 0, 1)
-        self.used.add(task)
-        grant = Grant(0, 1, NodeId(0), (1, 3))
-        talk.tell(Launch(task, self.shell(f"echo {line}", CUDA_VISIBLE_DEVICES="0,1,2"), grant, self.node, 1, 2))
-        talk.gone(task)
-        found = self.log(task, "stdout").decode().split(", ")
-        assert found[:5] == ["7", "2", "1", "1", "2"]
-        assert found[5:7] != ["unset", "unset"]
-        assert found[7] == "1,3,\n"
-
-    def test_a_task_without_devices_sees_none(self, talk: Talk) -> None:
-        self._only_real()
-        order = self.launch(self.shell('echo "[${CUDA_VISIBLE_DEVICES-unset}]"'))
-        talk.tell(order)
-        talk.gone(order.task)
-        assert self.log(order.task, "stdout") == b"[]\n"
-
-    def test_every_byte_of_output_is_kept(self, talk: Talk) -> None:
-        self._only_real()
-        code = "import sys; sys.stdout.buffer.write(bytes(range(256))); sys.stderr.buffer.write(b'\\xb2\\0\\n')"
-        order = self.launch(self.python(code))
-        talk.tell(order)
-        assert talk.gone(order.task).exit_code == 0
-        assert self.log(order.task, "stdout") == bytes(range(256))
-        assert self.log(order.task, "stderr") == b"\xb2\0\n"
-
-    def test_what_a_task_reports_is_heard_before_its_end(self, talk: Talk) -> None:
-        self._only_real()
-        told = self.shell("""echo '{"step": 3, "loss": 0.5}' >> $CLEARWAY_METRICS""")
-        order = self.launch(replace(told, input="{}", reports=True))
-        talk.tell(order)
-        talk.gone(order.task)
-        heard = [one for one in talk.heard if isinstance(one, TaskReported | TaskIsGone)]
-        assert heard[0] == TaskReported(order.task, 3, '{"loss":0.5}')
-
-    def test_a_task_that_took_memory_is_said_to_have_used_it(self, talk: Talk) -> None:
-        self._only_real()
-        order = self.launch(self.python(f"import time; held = bytearray({TAKEN_BYTES}); time.sleep(0.1)"))
-        talk.tell(order)
-        used = talk.gone(order.task).used
-        assert used is not None
-        assert used.cpus is not None
-        assert TAKEN_BYTES <= (used.peak_memory or 0) < 4 * TAKEN_BYTES
-
-    def test_a_task_reads_nothing_from_its_input(self, talk: Talk) -> None:
-        self._only_real()
-        order = self.launch(self.shell("cat; echo end"))
-        talk.tell(order)
-        assert talk.gone(order.task).exit_code == 0
-        assert self.log(order.task, "stdout") == b"end\n"
-
-    @pytest.mark.parametrize("ignores", ["", "trap '' TERM; "], ids=["heeds", "ignores"])
-    def test_children_that_got_away_are_gone_before_the_end_is_told(self, talk: Talk, ignores: str) -> None:
-        """The child leaves its session and its parents; the main process ends under a halt."""
-        self._only_real()
-        order = self.launch(self.shell(f"{_runaway(self.scratch, ignores)} exec sleep 600"))
-        talk.tell(order)
-        pid = _pid_in(self.scratch / "child", talk)
-        talk.tell(self.halt(order.task, grace_s=1))
-        talk.gone(order.task)
-        assert not _lives(pid)
-
-    def test_children_are_gone_before_the_end_of_a_crash_is_told(self, talk: Talk) -> None:
-        """The main process dies by itself; what it left ignores SIGTERM and holds the place until it is killed."""
-        self._only_real()
-        order = self.launch(self.shell(f"{_runaway(self.scratch, '')} kill -SEGV $$"))
-        talk.tell(order)
-        pid = _pid_in(self.scratch / "child", talk)
-        assert talk.gone(order.task).exit_code == -11
-        assert not _lives(pid)
-
-
-def _runaway(scratch: Path, ignores: str) -> str:
-    """Return a shell line that starts a process in a session of its own whose parents are gone, and waits for it."""
-    child = shlex.quote(str(scratch / "child"))
-    inner = shlex.quote(f"{ignores}echo $$ > {child}.new; mv {child}.new {child}; while :; do sleep 0.1; done")
-    return f"(setsid sh -c {inner} &) ; while [ ! -e {child} ]; do sleep 0.02; done;"
-
-
-def _pid_in(path: Path, talk: Talk) -> int:
-    until = time.monotonic() + PATIENCE_S
-    while not path.exists():
-        if time.monotonic() > until:
-            pytest.fail(f"{path} was not written")
-        talk.listen(0.02)
-    return int(path.read_text())
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -200,6 +200,9 @@ class LocalEngine:
         """Return why a task is not started here at all, "" where it is."""
         if launch.spec.image:
             return f"the engine `local` runs no containers, and the job asks for the image {launch.spec.image!r}"
+        many = self._node.gpus + len(self._node.slices)
+        if max(launch.grant.devices, default=-1) >= many:
+            return f"the node {launch.node!r} has {many} devices"
         if (self._users.enforced or launch.spec.venv) and not self._can:
             return "the runner is of an older version, and knows no users and environments; it leaves when nothing runs"
         return self._users.refusal(launch.spec.user)

@@ -231,9 +231,8 @@ class SlurmEngine:
             return f"the engine `slurm` knows no {word}, and the job asks for {value!r}"
         if launch.grant.devices and launch.grant.share not in {0, MILLI}:
             return "the engine `slurm` gives whole devices, and the job asks for a share of one"
-        if any(device >= node.spec.gpus for device in launch.grant.devices):
-            return f"the node {launch.node!r} has only {node.spec.gpus} devices"
-        return ""
+        gpus = node.spec.gpus
+        return f"the node {launch.node!r} has {gpus} devices" if max(launch.grant.devices, default=-1) >= gpus else ""
 
     def _halt(self, halt: Halt, key: str) -> None:
         if not self._files.has("orders", key):
