@@ -29,6 +29,7 @@ class HandEngine:
         self.starts: list[TaskRef] = []
         self.broken = False
         self.trouble = ""
+        self.lacks: dict[str, str] = {}
         self.measured = Measured()
         self._reports: list[Report] = []
         self._lock = Lock()

@@ -22,7 +22,7 @@ from clearway.testing.virtual import Life
 from tests.test_differential import SETTINGS, machines, workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clearway.model.actions import Action
     from clearway.ports.engine import Engine, Inventory, Measured, Report
@@ -73,6 +73,10 @@ class FatalEngine:
     @property
     def measured(self) -> Measured:
         return self._engine.measured
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        return self._engine.lacks
 
     def enforced(self) -> dict[str, str]:
         return self._engine.enforced()

@@ -144,4 +144,5 @@ def test_an_environment_that_is_none_is_told(own: Home, folder: Path) -> None:
 
 def test_a_container_image_is_refused(own: Home) -> None:
     gone = own.run(1, JobSpec("j", run=("true",), image="pytorch:2"))
-    assert gone.error == "the engine `local` runs no containers, and the job asks for the image 'pytorch:2'"
+    rule = "none: the engine `local` runs no containers; `venv` takes an environment"
+    assert gone.error == f"image: 'pytorch:2' is refused: {rule}"

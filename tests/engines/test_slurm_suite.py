@@ -10,6 +10,7 @@ from clearway.engines.local.handed import result_of
 from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
+from clearway.engines.slurm import engine
 from clearway.engines.slurm.engine import SlurmEngine
 from clearway.testing.engines import EngineSuite
 
@@ -25,6 +26,8 @@ class TestSlurmEngine(EngineSuite):
     @pytest.fixture(autouse=True)
     def _place(self, tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SLURM_CONF", cluster.environment["SLURM_CONF"])
+        monkeypatch.setattr(engine, "ASK_S", 0.5)
+        monkeypatch.setattr(engine, "UNSEEN_S", 1.0)
         self.cluster = cluster
         self.scratch = tmp_path / "scratch"
         self.scratch.mkdir()

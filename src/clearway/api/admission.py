@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clearway.api.who import Role
 from clearway.config import tenants
 from clearway.model.errors import InputError, NotAllowedError
+from clearway.ports.optional import lacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,13 +58,8 @@ def _check_own_tenant(desk: Desk, job: JobSpec) -> None:
 def _check_engine(desk: Desk, job: JobSpec) -> None:
     """Raise InputError for what the engine would refuse, before it waits for that."""
     settings, place = desk.settings, f"job {job.name}"
-    if job.image and settings.engine == "local":
-        raise InputError(
-            "image", job.image, "none: the engine `local` runs no containers; `venv` takes an environment", place
-        )
-    if job.runtime_env and settings.engine != "ray":
-        rule = f"none: the engine `{settings.engine}` makes no environments of Ray; see `env`, `code` and `venv`"
-        raise InputError("runtime_env", job.runtime_env, rule, place)
+    if (without := lacked(job, desk.lacks)) is not None:
+        raise InputError(*without, place)
     if settings.uids and os.geteuid() == 0 and job.user not in dict(settings.uids):
         raise InputError("user", job.user, "a user with a uid in the setting `uids`: nobody is run as root", place)
 

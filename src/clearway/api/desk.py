@@ -25,7 +25,7 @@ from clearway.model.job import member
 from clearway.observe.timeline import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path as FilePath
 
     from fastapi.dependencies.models import Dependant
@@ -54,12 +54,12 @@ class Desk:
     """A controller and what belongs to it.
 
     `log_path` tells where a task's stdout or stderr lies; `owner` is the user whose controller it is; `about` who
-    serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for; `stop`
-    ends the process; `stopping` is set when that has begun. `reread` reads the settings anew, and `again` says what to
-    ask so that they hold, and what to call when that is answered. `metrics` are what Prometheus reads, `notes`
-    where tokens are kept; `window` opens a port for browsers where none is open, and returns its address.
-    `rules` tell what is done without being asked. `calls` is the queue of small calls. `pace` is how fast large answers
-    leave. `shadowing` looks after a candidate policy.
+    serves here (pid, version, ..); `enforced` what the engine does about each thing that a job can ask for, and `lacks`
+    what it does not have; `stop` ends the process; `stopping` is set when that has begun. `reread` reads the settings
+    anew, and `again` says what to ask so that they hold, and what to call when that is answered. `metrics` are what
+    Prometheus reads, `notes` where tokens are kept; `window` opens a port for browsers where none is open, and returns
+    its address. `rules` tell what is done without being asked. `calls` is the queue of small calls. `pace` is how fast
+    large answers leave. `shadowing` looks after a candidate policy.
     """
 
     controller: Controller
@@ -69,6 +69,7 @@ class Desk:
     owner: str
     about: dict[str, Any]
     enforced: dict[str, str]
+    lacks: Mapping[str, str]
     stop: Callable[[], None]
     reread: Callable[[], Settings]
     again: Callable[[Settings], tuple[list[Ask], Callable[[], None]]]

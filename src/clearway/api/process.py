@@ -193,8 +193,8 @@ async def _serve(
 
     desk = Desk(
         parts.controller, parts.journal, parts.log_path, settings, _login(), _about(settings, running, parts),
-        parts.engine.enforced(), stop=stop, reread=reread, again=parts.again, metrics=parts.watching.metrics,
-        notes=parts.journal, window=window, rules=parts.watching.rules,
+        parts.engine.enforced(), parts.engine.lacks, stop=stop, reread=reread, again=parts.again,
+        metrics=parts.watching.metrics, notes=parts.journal, window=window, rules=parts.watching.rules,
     )  # fmt: skip
     desk.serve(call_service(desk, parts))
     tls = tls_context(*settings.tls) if settings.tls else None

@@ -26,6 +26,7 @@ def status_command(shell: Shell) -> None:
             ("home", str(home_dir(shell.home))),
             ("disk", _disk(told["disk"])),
             ("policy", _order(told["policy"]["order"]) if told["policy"] else shown.NOTHING),
+            ("engine", told["engine"]["name"]),
             ("nodes", str(told["nodes"])),
             ("GPUs", f"{shown.amount(gpus['free'])} of {gpus['total']} free"),
             ("jobs", jobs or "none; try: clearway run --wait -- echo hello"),

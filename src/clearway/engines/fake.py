@@ -30,7 +30,7 @@ from clearway.ports.engine import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
@@ -408,6 +408,7 @@ class FakeEngine:
     """The engine of a `Room`. A new one for the same room is what a restarted controller has."""
 
     trouble = ""
+    lacks: Mapping[str, str] = {}
 
     def __init__(self, room: Room) -> None:
         self.room = room

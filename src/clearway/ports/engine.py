@@ -11,7 +11,7 @@ from clearway.model.fleet import NodeSpec
 from clearway.model.use import Used
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clearway.model.actions import Action
 
@@ -153,6 +153,11 @@ class Engine(Protocol):
     - What a task prints lies in the files of the home that its order names, where this machine can read them.
     - A task is told where rank 0 is (MASTER_ADDR) by the engine: it knows the addresses of its nodes.
     """
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """Words of `ports.optional` that it does not have, each with the rule that a job is refused by."""
+        ...
 
     def enforced(self) -> dict[str, str]:
         """Return what is done about each thing that a job can ask for, in a sentence each: gpus, cpus, memory, .."""

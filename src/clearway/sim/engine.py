@@ -23,7 +23,7 @@ from clearway.sim.machines import Held, Machine, Reach, Run
 from clearway.sim.truth import Truth
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from clearway.model.events import TaskRef
     from clearway.model.fleet import NodeSpec
@@ -58,6 +58,7 @@ class SimEngine:
     """
 
     trouble = ""
+    lacks: Mapping[str, str] = {}
     measured = Measured(why_not="nothing runs here")
 
     def __init__(self, clock: VirtualClock, nodes: Iterable[NodeSpec], lease_us: int) -> None:

@@ -20,6 +20,7 @@ from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.events import Grant, TaskRef
 from clearway.model.ids import JobId, NodeId
 from clearway.ports.engine import NodeIsGone, NodeIsQuiet, NodeIsUp, TaskIsGone, TaskIsUp
+from clearway.ports.optional import OPTIONAL
 from clearway.testing.engine_place import PATIENCE_S, SECOND_US, Talk, how
 from clearway.testing.engine_processes import ProcessSuite
 
@@ -39,6 +40,7 @@ class EngineSuite(ProcessSuite):
         assert said.keys() == PROMISES
         assert all(said.values())
         assert talk.engine.trouble == ""
+        assert talk.engine.lacks.keys() <= OPTIONAL.keys()
 
     # --- starting and ending ---------------------------------------------------------------------
 
@@ -317,8 +319,9 @@ class EngineSuite(ProcessSuite):
         assert talk.ends(order.task) == [], "nobody can know yet whether it goes on"
         silent = len(talk.heard)
         talk.engine.look()
-        self.settle(talk, 1)
+        self.settle(talk, 3)
         assert self._said(talk, silent) is None, "it is silent, and was reported as up"
+        assert talk.ends(order.task) == [], "it may have been cut off only, and its task may go on"
         self.bring_back()
         talk.until(lambda: self._said(talk, silent) is not None, "it is back, and was not reported")
 

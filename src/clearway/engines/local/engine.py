@@ -22,6 +22,7 @@ from clearway.engines.parts.wake import Wake
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.ports.engine import Inventory, Measured, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.optional import lacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from clearway.model.actions import Action
     from clearway.model.events import TaskRef
     from clearway.model.fleet import NodeSpec
+
+LACKS = {
+    "image": "none: the engine `local` runs no containers; `venv` takes an environment",
+    "runtime_env": "none: the engine `local` makes no environments of Ray; see `env`, `code` and `venv`",
+}
 
 OPEN_WAIT_S = 15.0
 """How long `open` waits for a runner to answer."""
@@ -57,6 +63,8 @@ class LocalEngine:
     `lead`: a journal, and the term by which it is led: a runner obeys no older term of the same journal than before.
     `traces`: what the numbers of spans follow from, which tasks are told; "" where there are none.
     """
+
+    lacks: Mapping[str, str] = LACKS
 
     def __init__(  # noqa: PLR0913  what it is told of this machine, part by part
         self, home: Path, node: NodeSpec, *, unhealthy: tuple[int, ...] = (), devices: tuple[str, ...] = (),
@@ -198,8 +206,8 @@ class LocalEngine:
 
     def _refusal(self, launch: Launch) -> str:
         """Return why a task is not started here at all, "" where it is."""
-        if launch.spec.image:
-            return f"the engine `local` runs no containers, and the job asks for the image {launch.spec.image!r}"
+        if (without := lacked(launch.spec, self.lacks)) is not None:
+            return str(without)
         many = self._node.gpus + len(self._node.slices)
         if max(launch.grant.devices, default=-1) >= many:
             return f"the node {launch.node!r} has {many} devices"

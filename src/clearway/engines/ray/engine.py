@@ -27,6 +27,7 @@ from clearway.ports.engine import (
     TaskIsGone,
     TaskIsUp,
 )  # fmt: skip
+from clearway.ports.optional import lacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
     from clearway.model.events import TaskRef
 
     Message = dict[str, Any]
+
+LACKS = {
+    "image": "none: the engine `ray` starts no containers",
+    "venv": "none: the engine `ray` has `runtime_env` for that: {pip: [..]}",
+}
 
 OPEN_WAIT_S = 120.0
 OPEN_TRIES = 4
@@ -60,6 +66,8 @@ class RayEngine:
     `order_of` returns what a task is to run, `result_of` what it gave back, `reported` reads what it reports: all by
     files in `home`, as on this machine. A `link` that is given is used as it is, and not closed.
     """
+
+    lacks: Mapping[str, str] = LACKS
 
     def __init__(  # noqa: PLR0913  what it is made from, part by part
         self, home: Path, order_of: Callable[[Launch], Mapping[str, Any]], reported: Reported, *, address: str = "auto",
@@ -199,9 +207,8 @@ class RayEngine:
         node, spec = self._nodes.get(launch.node), launch.spec
         if node is None:
             return f"this engine has no node {launch.node!r}"
-        if spec.image or spec.venv:
-            word, value = ("image", spec.image) if spec.image else ("venv", spec.venv)
-            return f"the engine `ray` knows no {word}, and the job asks for {value!r}"
+        if (without := lacked(spec, self.lacks)) is not None:
+            return str(without)
         if spec.roles[launch.grant.role].demand.colocate and len(launch.grant.devices) > 1:
             return "the engine `ray` lets jobs take turns on one device only, and the job asks for more"
         gpus = node["spec"].get("gpus", 0)

@@ -28,9 +28,10 @@ from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.model.use import Used
 from clearway.ports.engine import Inventory, Measured, NodeIsGone, NodeIsQuiet, NodeIsUp, Report, TaskIsGone, TaskIsUp
+from clearway.ports.optional import lacked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from clearway.config.engine_words import Slurm
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
     from clearway.model.events import TaskRef
 
 LOG = logging.getLogger("clearway.slurm")
+
+LACKS = {
+    "image": "none: the engine `slurm` starts no containers; what `run` names may, on its nodes",
+    "venv": "none: the engine `slurm` enters no environment; `run` may name its Python",
+    "runtime_env": "none: the engine `slurm` makes no environments of Ray; see `env` and `code`",
+    "gpus": "a whole number: the engine `slurm` gives whole devices",
+    "gpu_memory": "beside `gpus` alone: the engine `slurm` gives whole devices",
+    "colocate": "none: the engine `slurm` gives a device to one task",
+}
 
 LOOK_S = 0.1
 """So often it looks for what steps have written."""
@@ -68,6 +78,8 @@ class SlurmEngine:
     does not start in time is taken back: somebody else holds what it needs. `lead`: a journal, and its term: nothing is
     done once a later term leads.
     """
+
+    lacks: Mapping[str, str] = LACKS
 
     def __init__(
         self, home: Path, order_of: Callable[[Launch], dict[str, Any]], reported: Reported, words: Slurm,
@@ -226,11 +238,8 @@ class SlurmEngine:
         node = self._nodes.get(launch.node)
         if node is None:
             return f"this engine has no node {launch.node!r}"
-        if launch.spec.image or launch.spec.venv:
-            word, value = ("image", launch.spec.image) if launch.spec.image else ("venv", launch.spec.venv)
-            return f"the engine `slurm` knows no {word}, and the job asks for {value!r}"
-        if launch.grant.devices and launch.grant.share not in {0, MILLI}:
-            return "the engine `slurm` gives whole devices, and the job asks for a share of one"
+        if (without := lacked(launch.spec, self.lacks)) is not None:
+            return str(without)
         gpus = node.spec.gpus
         return f"the node {launch.node!r} has {gpus} devices" if max(launch.grant.devices, default=-1) >= gpus else ""
 

@@ -8,7 +8,7 @@ from clearway.model.errors import EngineError
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from msgspec.json import Decoder
 
@@ -138,6 +138,11 @@ class MortalEngine:
     def measured(self) -> Measured:
         """Say what the real one says."""
         return self._engine.measured
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """Say what the real one says."""
+        return self._engine.lacks
 
     def enforced(self) -> dict[str, str]:
         """Say what the real one says."""
