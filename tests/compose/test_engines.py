@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clearway.compose import engines
 from clearway.compose.engines import MAKERS, Around, Reach, check_engine, order_of
 from clearway.config.engine_words import ENGINES, Slurm
 from clearway.config.settings import Settings, load_settings
@@ -25,11 +26,22 @@ def test_every_engine_of_the_settings_has_its_maker() -> None:
     assert tuple(MAKERS) == ENGINES
 
 
-def test_an_engine_has_words_of_its_own(tmp_path: Path) -> None:
+def test_an_engine_has_words_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "clearway.yaml").write_text("engine: slurm\nslurm: {partition: gpu, account: lab, pending: 2m}\n")
     found = load_settings(tmp_path)
     assert (found.engine, found.slurm) == ("slurm", Slurm("gpu", "lab", pending_us=120_000_000))
+    monkeypatch.setattr(engines, "which", "/usr/bin/{}".format)
     check_engine(found)
+
+
+def test_an_engine_is_refused_where_what_it_needs_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    monkeypatch.setattr(engines, "which", lambda name: None if name == "sinfo" else f"/usr/bin/{name}")
+    for engine, rule in {"ray": "pip install 'clearway\\[ray\\]'", "slurm": "not found on PATH: sinfo"}.items():
+        with pytest.raises(InputError, match=rule) as told:
+            check_engine(Settings(tmp_path, engine=engine))
+        assert told.value.field == "engine"
+    check_engine(Settings(tmp_path))
 
 
 @pytest.mark.parametrize(

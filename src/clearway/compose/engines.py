@@ -7,6 +7,7 @@ import socket
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clearway.compose.stores import engine_home
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 ONLY_LOCAL = ("devices", "fleet", "uids")
 """Settings that say something about this machine: other engines know their nodes and users by themselves."""
+SLURM_COMMANDS = ("sbatch", "squeue", "sinfo", "scontrol", "scancel")
 ANY_ADDRESS = ("0.0.0.0", "[::]")  # noqa: S104  what settings may say; nothing is opened here
 PRIVATE = 0o600
 
@@ -94,8 +96,21 @@ def check_engine(settings: Settings) -> None:
         if getattr(settings, word):
             rule = f"not with the engine `{settings.engine}`, which knows its nodes and users by itself"
             raise InputError(word, "(said)", rule)
-    if settings.engine == "ray" and find_spec("ray") is None:
-        raise InputError("engine", "ray", "what is installed: pip install 'clearway[ray]'")
+    if rule := MISSING.get(settings.engine, lambda: "")():
+        raise InputError("engine", settings.engine, rule)
+
+
+def _ray_is_missing() -> str:
+    return "what is installed: pip install 'clearway[ray]'" if find_spec("ray") is None else ""
+
+
+def _slurm_is_missing() -> str:
+    missing = [name for name in SLURM_COMMANDS if which(name) is None]
+    return f"only where Slurm's commands are: not found on PATH: {', '.join(missing)}" if missing else ""
+
+
+MISSING: dict[str, Callable[[], str]] = {"ray": _ray_is_missing, "slurm": _slurm_is_missing}
+"""What says, by engine, the rule by which it is refused where what it needs of this machine is not there."""
 
 
 def _local_engine(around: Around) -> Engine:

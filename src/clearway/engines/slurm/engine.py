@@ -132,7 +132,10 @@ class SlurmEngine:
         self._files.forget_old()
         self._slurm.prefix = f"clearway-{self._files.name()}-"
         self._mine = {key: self._files.read("orders", key) for key in self._files.keys("orders")}
-        self._count(self._slurm.known())
+        try:
+            self._count(self._slurm.known())
+        except EngineError as error:
+            raise EngineError(f"no Slurm answers on this machine: {error}") from error
         self._ends = self._files.keys("ends")
         self._ups = self._files.keys("ups") | self._ends
         gone = tuple(self._gone(key) for key in sorted(self._ends, key=task_of_key))
