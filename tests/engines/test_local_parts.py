@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clearway.engines.local.memory import REMEMBERED, Memory
-from clearway.engines.local.orders import contract, master_port, task_of
-from clearway.engines.local.paths import key_of, log_path
+from clearway.engines.local.orders import contract, master_port
+from clearway.engines.local.paths import log_path
 from clearway.engines.local.records import Records
 from clearway.engines.local.wire import LONGEST_MESSAGE, BrokenMessageError, Reader, packed
+from clearway.engines.parts.orders import key_of, task_of
 from clearway.model.actions import Launch
 from clearway.model.events import Grant, TaskRef
 from clearway.model.ids import JobId, NodeId

@@ -18,6 +18,7 @@ from clearway.engines.local.link import Link
 from clearway.engines.local.metrics import Metrics
 from clearway.engines.local.users import Users
 from clearway.engines.local.uses import Uses
+from clearway.engines.parts.orders import halt_order, key_of, pause_order, task_of
 from clearway.engines.parts.wake import Wake
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
@@ -189,7 +190,7 @@ class LocalEngine:
     def acknowledge(self, tasks: Sequence[TaskRef]) -> None:
         """Let the runner forget these ends."""
         if tasks:
-            self._link.send({"do": "ack", "tasks": [paths.key_of(task) for task in tasks]})
+            self._link.send({"do": "ack", "tasks": [key_of(task) for task in tasks]})
 
     def look(self) -> None:
         """Ask the runner what it has."""
@@ -223,9 +224,9 @@ class LocalEngine:
                 order = {**orders.launch_order(action, *parts), "as": self._users.order(action.spec.user)}
                 self._launches[action.task] = order
             case Halt():
-                order = self._halts[action.task] = orders.halt_order(action)
+                order = self._halts[action.task] = halt_order(action)
             case Pause():
-                order = self._pauses[action.task] = orders.pause_order(action)
+                order = self._pauses[action.task] = pause_order(action)
             case _:
                 assert_never(action)
         return order
@@ -252,7 +253,7 @@ class LocalEngine:
     def _hear(self, message: Message) -> None:
         said = message["is"]
         if said == "up":
-            task = orders.task_of(message["task"])
+            task = task_of(message["task"])
             self._launches.pop(task, None)
             self._alive.add(task)
             self._metrics.watch([task])
@@ -272,7 +273,7 @@ class LocalEngine:
         self._said, self._stuck = here["trouble"], here.get("stuck", [])
         self._can = {"as", "venv"} <= set(here.get("can", ()))
         self._counts = "members" in here.get("can", ())
-        self._alive = set(map(orders.task_of, here["live"]))
+        self._alive = set(map(task_of, here["live"]))
         self._groups, self._refused = frozenset(here.get("groups", ())), here.get("refused", "")
 
     def _meet_again(self, here: Message) -> None:
@@ -293,10 +294,10 @@ class LocalEngine:
         self._reports.append(report)
 
     def _up(self, here: Message) -> NodeIsUp:
-        running = dict.fromkeys((*map(orders.task_of, here["live"]), *self._launches))
+        running = dict.fromkeys((*map(task_of, here["live"]), *self._launches))
         self._metrics.watch(running)
         self._told_unhealthy = self._health.unhealthy
-        return NodeIsUp(self._node, tuple(running), self._told_unhealthy, tuple(map(orders.task_of, self._stuck)))
+        return NodeIsUp(self._node, tuple(running), self._told_unhealthy, tuple(map(task_of, self._stuck)))
 
     @property
     def _asks_for_members(self) -> bool:
@@ -315,7 +316,7 @@ class LocalEngine:
             self._reports.append(NodeIsQuiet(self._node.name, int(quiet * 1_000_000)))
 
     def _gone(self, message: Message) -> TaskIsGone:
-        task = orders.task_of(message["task"])
+        task = task_of(message["task"])
         result = result_of(self.home, task) if message["code"] == 0 else ""
         used = self._uses.used(task, message.get("cpus"), message.get("peak"))
         return TaskIsGone(task, message["code"], message["error"], message.get("oom", False), result, used)

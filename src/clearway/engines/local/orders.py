@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING
 
 from clearway.config.secrets import places_of
 from clearway.engines.local.handed import hand_over
-from clearway.engines.local.paths import checkpoint_path, code_path, key_of, log_path, work_path
-from clearway.model.events import TaskRef
-from clearway.model.ids import JobId
+from clearway.engines.local.paths import checkpoint_path, code_path, log_path, work_path
+from clearway.engines.parts.orders import key_of
 from clearway.model.tracing import task_header
 
 if TYPE_CHECKING:
@@ -17,7 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clearway.engines.local.wire import Message
-    from clearway.model.actions import Halt, Launch, Pause
+    from clearway.model.actions import Launch
+    from clearway.model.events import TaskRef
 
 FIRST_PORT = 20_000
 PORTS = 10_000
@@ -92,20 +91,3 @@ def master_port(task: TaskRef) -> int:
     It follows from job and attempt alone. Whether something else listens there is not looked at.
     """
     return FIRST_PORT + (task.job * _STRIDE + task.attempt - 1) % PORTS
-
-
-def halt_order(halt: Halt) -> Message:
-    """Return the order to stop a task."""
-    number = int(signal.Signals[halt.signal])
-    return {"do": "halt", "task": key_of(halt.task), "signal": number, "grace_us": halt.grace_us}
-
-
-def pause_order(pause: Pause) -> Message:
-    """Return the order to make a task stand still or go on."""
-    return {"do": "pause", "task": key_of(pause.task), "paused": pause.paused}
-
-
-def task_of(key: str) -> TaskRef:
-    """Return the task that the runner knows under this text."""
-    job, attempt, role, index = map(int, key.split("."))
-    return TaskRef(JobId(job), attempt, role, index)

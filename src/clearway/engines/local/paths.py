@@ -1,4 +1,4 @@
-"""Where the local engine keeps its files, and the text under which the runner knows a task."""
+"""Where the local engine keeps its files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ SOCKET = "socket"
 RECORDS = "records"
 LOCK = "lock"
 TALK = "runner.log"
-
-
-def key_of(task: TaskRef) -> str:
-    """Return the text under which the runner knows a task: job, attempt, role and index with dots between."""
-    return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
 
 
 def checkpoint_path(home: Path, task: TaskRef) -> Path:

@@ -15,7 +15,7 @@ import psutil
 
 from clearway.engines.local.driver import Driver
 from clearway.engines.local.meter import Look, Meter
-from clearway.engines.local.orders import task_of
+from clearway.engines.parts.orders import task_of
 from clearway.ports.engine import DeviceUse, Measured, TaskIsIdle
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What engines share: none knows of another. `tree`, `looks` and `cuts` run beside tasks: standard library alone."""
+"""What engines share: none knows of another. What runs beside tasks (`tree`, `cuts`, ..) is standard library alone."""

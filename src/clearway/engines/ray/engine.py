@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clearway.engines.parts.orders import halt_order, key_of, pause_order, task_of
 from clearway.engines.parts.wake import Wake
 from clearway.engines.ray import orders
 from clearway.engines.ray.link import Link
-from clearway.engines.ray.orders import key_of, task_of
 from clearway.model.actions import Halt, Launch, Pause
 from clearway.model.errors import EngineError
 from clearway.model.fleet import NodeSpec
@@ -215,7 +215,7 @@ class RayEngine:
         return f"the node {launch.node!r} has {gpus} devices" if max(launch.grant.devices, default=-1) >= gpus else ""
 
     def _wish(self, action: Halt | Pause) -> None:
-        order = orders.halt_order(action) if isinstance(action, Halt) else orders.pause_order(action)
+        order = halt_order(action) if isinstance(action, Halt) else pause_order(action)
         self._wishes.setdefault(action.task, {})[order["do"]] = order
         self._link.send(order)
 

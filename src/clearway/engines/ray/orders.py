@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import json
-import signal
 from typing import TYPE_CHECKING, Any
 
-from clearway.model.events import TaskRef
-from clearway.model.ids import JobId
+from clearway.engines.parts.orders import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from clearway.model.actions import Halt, Launch, Pause
+    from clearway.model.actions import Launch
 
     Message = dict[str, Any]
 
 MILLI = 1000
 LOCAL = "local"
 """Where `ray.init()` in a task starts a cluster of its own."""
-
-
-def key_of(task: TaskRef) -> str:
-    """Return the text under which the bridge knows a task."""
-    return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
-
-
-def task_of(key: str) -> TaskRef:
-    """Return the task of such a text."""
-    job, attempt, role, index = map(int, key.split("."))
-    return TaskRef(JobId(job), attempt, role, index)
 
 
 def launch_order(launch: Launch, order: Mapping[str, Any], first: str) -> Message:
@@ -80,14 +67,3 @@ def own_ray(bundle: Mapping[str, float]) -> dict[str, str]:
     """Return what makes a script's own `ray.init()` start a cluster of its own, of what its task holds."""
     held = {"CPU": max(int(bundle["CPU"]), 1), "GPU": int(bundle["GPU"])}
     return {"RAY_ADDRESS": LOCAL, "RAY_OVERRIDE_RESOURCES": json.dumps(held)}
-
-
-def halt_order(halt: Halt) -> Message:
-    """Return the order to stop a task."""
-    number = int(signal.Signals[halt.signal])
-    return {"do": "halt", "task": key_of(halt.task), "signal": number, "grace_us": halt.grace_us}
-
-
-def pause_order(pause: Pause) -> Message:
-    """Return the order to make a task stand still or go on."""
-    return {"do": "pause", "task": key_of(pause.task), "paused": pause.paused}

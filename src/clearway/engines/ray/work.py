@@ -12,6 +12,7 @@ import msgspec
 from ray.exceptions import ActorUnavailableError, RayError, RuntimeEnvSetupError
 
 from clearway.engines.parts.cuts import Cuts
+from clearway.engines.parts.given import secrets_in
 from clearway.engines.ray.answers import Ends, Heard, Met
 from clearway.engines.ray.files import add, written
 from clearway.engines.ray.hosts import Hosts, Kind
@@ -227,7 +228,7 @@ class Work:
         try:
             code = await asyncio.to_thread(Path(order["code"]).read_bytes) if order["code"] else b""
             token = await asyncio.to_thread(Path(order["token"]).read_bytes) if order["token"] else b""
-            secrets = _secrets(order["secrets"])
+            secrets = secrets_in(order["secrets"])
         except OSError as error:
             return {"code": None, "error": f"the task cannot be handed to its node: {error}"}
         if life.halted:
@@ -374,14 +375,3 @@ def short(error: Exception) -> str:
     """Return what Ray says without the traceback of its agent, which comes first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1][-500:] if lines else type(error).__name__
-
-
-def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
-    """Read what a task is given, for its own process alone. Raises FileNotFoundError."""
-    found = {}
-    for name, paths in places.items():
-        path = next((Path(one) for one in paths if Path(one).exists()), None)
-        if path is None:
-            raise FileNotFoundError(2, f"the secret {name} is not set; set it with: clearway secret set {name}")
-        found[name] = os.fsdecode(path.read_bytes())
-    return found

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from clearway.engines.parts.orders import key_of, task_of
 from clearway.engines.parts.wake import Wake
 from clearway.engines.slurm import step
 from clearway.engines.slurm.commands import ENDED, MEBI, MILLI, OUT_OF_MEMORY, PENDING, slurm
-from clearway.engines.slurm.files import Files, key_of, task_of
+from clearway.engines.slurm.files import Files
 from clearway.engines.slurm.jobs import Jobs
 from clearway.engines.slurm.others import Others, of_others
 from clearway.engines.slurm.within import Within

@@ -9,25 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from clearway.model.errors import EngineError
-from clearway.model.events import TaskRef
-from clearway.model.ids import JobId
 
 KINDS = ("orders", "halts", "claims", "ups", "ends", "over")
 """What is to run, what to do with it, who has it, what runs, how it ended; and ends that are in the journal."""
 
 KEPT_S = 30 * 86_400
 """So long an end is kept that is in the journal."""
-
-
-def key_of(task: TaskRef) -> str:
-    """Return the text under which a step knows its task."""
-    return f"{task.job}.{task.attempt}.{task.role}.{task.index}"
-
-
-def task_of(key: str) -> TaskRef:
-    """Return the task of such a text."""
-    job, attempt, role, index = map(int, key.split("."))
-    return TaskRef(JobId(job), attempt, role, index)
 
 
 class Files:

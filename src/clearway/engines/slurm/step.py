@@ -24,6 +24,7 @@ from typing import Any
 
 from clearway.engines.parts import tree
 from clearway.engines.parts.cuts import Cuts
+from clearway.engines.parts.given import secrets_in
 from clearway.engines.parts.looks import Looks
 from clearway.engines.parts.memory import Kills
 
@@ -82,7 +83,7 @@ class Step:
         self.slurm_stops = self.slurm_stops or number == signal.SIGTERM
 
     def _mind(self, child: int, order: dict[str, Any]) -> int:
-        is_up = False
+        is_up = _write(self.folder / "ups" / self.key, "{}")  # also of a task that is over in this very moment
         while (code := tree.reap(child)) is None:
             is_up = is_up or _write(self.folder / "ups" / self.key, "{}")
             self._obey()
@@ -177,7 +178,7 @@ def _held_devices() -> str:
 
 
 def _start(order: dict[str, Any]) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, **_secrets(order["secrets"]), **order["env"], **_numbered_anew(order)}
+    environment = {**os.environ, **secrets_in(order["secrets"]), **order["env"], **_numbered_anew(order)}
     if order["code"]:
         Path(order["cwd"]).mkdir(mode=0o700, parents=True, exist_ok=True)
         with tarfile.open(order["code"]) as tar:
@@ -204,16 +205,6 @@ def _numbered_anew(order: dict[str, Any]) -> dict[str, str]:
 
 def _log(path: str) -> Any:  # noqa: ANN401  a file
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, PRIVATE), "wb")
-
-
-def _secrets(places: dict[str, list[str]]) -> dict[str, str]:
-    found = {}
-    for name, paths in places.items():
-        path = next((Path(one) for one in paths if Path(one).exists()), None)
-        if path is None:
-            raise FileNotFoundError(2, f"the secret {name} is not set; set it with: clearway secret set {name}")
-        found[name] = os.fsdecode(path.read_bytes())
-    return found
 
 
 def _why(order: dict[str, Any], error: OSError | ValueError | tarfile.TarError) -> str:
