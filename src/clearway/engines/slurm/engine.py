@@ -390,6 +390,7 @@ class SlurmEngine:
         strays = {key: job for key, job in jobs.items() if key not in live and job.rank}
         self._strays = {key: self._strays.get(key, now) for key in strays}
         self._stops = {key: at for key, at in self._stops.items() if key in live}
+        self._waits = {key: at for key, at in self._waits.items() if key in live}
         for key, since in self._strays.items():
             if now - since > LAST_S and strays[key].number:
                 slurm("scancel", strays[key].number)
