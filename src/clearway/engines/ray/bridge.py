@@ -89,6 +89,7 @@ async def serve(say: Callable[[Message], None]) -> None:
             cluster.term = (message["term"], files.number())
             bridge = Bridge(cluster, files, say)
             bridge.watch.knew(message["nodes"])
+            bridge.work.names = {number: name for name, number in message["nodes"].items()}
             await bridge.open()
         elif bridge is not None:
             bridge.hear(message)

@@ -190,7 +190,7 @@ class RayEngine:
         self._link.start()
         self._link.send({
             "do": "open", "address": self._address, "namespace": self._namespace, "home": str(self._home),
-            "term": self._term, "nodes": sorted(self._nodes),
+            "term": self._term, "nodes": {name: node["number"] for name, node in self._nodes.items()},
         })  # fmt: skip
 
     def _launch(self, launch: Launch) -> Message | None:

@@ -35,16 +35,22 @@ class RayNode(NamedTuple):
         return int(self.total.get("GPU", 0))
 
 
-def living(told: Iterable[Mapping[str, Any]]) -> dict[str, RayNode]:
+def living(told: Iterable[Mapping[str, Any]], known: Mapping[str, str] | None = None) -> dict[str, RayNode]:
     """Return the nodes that live, by name: the one they were started with, and their number where two have the same.
 
+    `known`: names by number, which a node keeps. One that has the name and the address of such a one is left out: its
+    machine was started anew, and Ray does not know yet that the other is dead.
     One with no CPU, no device and nothing else to ask for is left out: so people keep work off the head.
     """
+    known = known or {}
     alive = [one for one in told if one["Alive"] and any(map(_is_something, one["Resources"].items()))]
+    here = {(one["NodeName"], one["NodeManagerAddress"]) for one in alive if one["NodeID"] in known}
+    alive = [one for one in alive if one["NodeID"] in known or (one["NodeName"], one["NodeManagerAddress"]) not in here]
     names = [one["NodeName"] for one in alive]
     found = {}
     for one in alive:
         name = one["NodeName"] if names.count(one["NodeName"]) == 1 else f"{one['NodeName']}-{one['NodeID'][:8]}"
+        name = known.get(one["NodeID"], name)
         found[name] = RayNode(one["NodeID"], name, one["NodeManagerAddress"], one["Resources"], one.get("Labels", {}))
     return dict(sorted(found.items()))
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clearway.engines.ray.nodes import RayNode, held_by_others, living, spec_of
+from clearway.engines.ray.nodes import RayNode, held_by_others, spec_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from clearway.engines.ray.cluster import Cluster
     from clearway.engines.ray.nodes import Amounts
@@ -39,7 +39,7 @@ class Watch:
         self._soon = asyncio.Event()
         self._anew = False
 
-    def knew(self, names: list[str]) -> None:
+    def knew(self, names: Iterable[str]) -> None:
         """Learn which nodes the bridge before this one knew: one that is not there is missed."""
         self._dead = dict.fromkeys(names, time.monotonic())
 
@@ -51,7 +51,8 @@ class Watch:
     async def look(self) -> list[Message]:
         """Look once, and return what is to be said of nodes that are new or not as they were."""
         anew, self._anew = self._anew, False
-        nodes = self._work.nodes = living(await asyncio.to_thread(self._cluster.told))
+        await self._work.look()
+        nodes = self._work.nodes
         self._work.miss()
         said = [self._message(node) for node in nodes.values()]
         news = [one for one in said if anew or self._is_new(one)]

@@ -33,6 +33,8 @@ FIND_S = 30.0
 """A host that does not say within this time what it has is on a node that cannot be reached."""
 SWEEP_S = 30.0
 MIND_S = 0.5
+AFTER_S = 3.0
+"""So long after a start that failed it is told: by then it is seen what others took, and the next one is elsewhere."""
 AGAIN_S = 0.5
 LOST: Message = {"code": None, "error": ""}
 
@@ -42,8 +44,8 @@ class Life:
 
     def __init__(self, order: Message, number: str, host: Any = None) -> None:  # noqa: ANN401  an actor
         self.order, self.number, self.host = order, number, host
-        self.begun = host is not None
-        """Its host has its order. What it is told before that waits in `wishes`, the last of each kind."""
+        self.begun = self.sent = host is not None
+        """Its host has its order, or may have. What it is told before waits in `wishes`, the last of each kind."""
         self.wishes: dict[str, Message] = {}
         self.halted = self.up = self.missed = self.over = False
 
@@ -63,19 +65,26 @@ class Work:
         self._never: dict[str, None] = {}
         """Tasks that were stopped before they were started: they never are."""
         self.nodes: dict[str, RayNode] = {}
+        self.names: dict[str, str] = {}
+        """The names of nodes by their number."""
         self.running: set[asyncio.Task[None]] = set()
         self._cuts = Cuts()
 
     # --- finding ---------------------------------------------------------------------------------
 
+    async def look(self) -> None:
+        """See which nodes live."""
+        self.nodes = living(await asyncio.to_thread(self._cluster.told), self.names)
+        self.names = {node.number: name for name, node in self.nodes.items()}
+
     async def find(self) -> None:
         """Find hosts and places that are there, let go of places without a task, and follow the tasks."""
-        self.nodes = living(await asyncio.to_thread(self._cluster.told))
+        await self.look()
         hosts = await asyncio.to_thread(self._cluster.hosts)
         places = await asyncio.to_thread(self._cluster.places)
         self.lives = {order["task"]: Life(order, self._number_of(order["node"])) for order in self._files.orders()}
         for known in self.lives.values():
-            known.begun = True
+            known.begun = known.sent = True
         by_place = {life.order["place"]: life for life in self.lives.values()}
         for name, place in places.items():
             life = by_place.get(name)
@@ -135,7 +144,7 @@ class Work:
             if self._end_of(message["task"]) is None:
                 self._never[message["task"]] = None
             self._say({"is": "over", **(self._end_of(message["task"]) or {})})
-        elif life.begun and self._node(life) is None:
+        elif life.sent and self._node(life) is None:
             self.spawn(self._finish(life, LOST))
         else:
             life.halted = True
@@ -176,6 +185,8 @@ class Work:
                 self.spawn(self._follow(life))
             return
         end = self._why_not(wrong)
+        if end is LOST and not any(life.halted for life in lives):
+            await asyncio.sleep(AFTER_S)
         for life in lives:
             self.spawn(self._finish(life, end))
 
@@ -219,8 +230,10 @@ class Work:
             except OSError as error:  # of this machine: what runs there is not ended by it
                 self._trouble(f"what a task writes cannot be kept: {error}")
                 await asyncio.sleep(AGAIN_S)
-        if end is not None or not life.begun:
+        if end is not None or not life.sent:
             await self._finish(life, end or LOST)
+        else:  # it may have begun there
+            await self._see_after(life)
 
     async def _begin(self, life: Life) -> Message | None:
         """Hand a task to its host; return how it ended where it cannot be."""
@@ -234,6 +247,7 @@ class Work:
         if life.halted:
             return LOST
         self._files.note(order)
+        life.sent = True
         secrets = {**self._own_token(order), **secrets}
         await life.host.start.remote(self._cluster.term, order, code, token, secrets)
         life.begun = True
@@ -269,7 +283,7 @@ class Work:
         """See to tasks whose node died: they ended with it, which is known once it is there again by another number."""
         here = {node.number for node in self.nodes.values()}
         for life in self.lives.values():
-            if life.number not in here and life.begun and not life.missed:
+            if life.number not in here and life.sent and not life.missed:
                 life.host = None
                 self.spawn(self._see_after(life))
 
