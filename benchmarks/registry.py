@@ -27,6 +27,7 @@ NAMES = (
     "needs",
     "openb",
     "ray",
+    "slurm",
     "mutants",
     "window-page",
     "window",

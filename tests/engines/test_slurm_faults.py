@@ -77,6 +77,9 @@ class Town:
             "sbatch", "--parsable", "--nodelist=n1", "--mem=1M", "--output=/dev/null", "--chdir=/", *words
         ).strip()
 
+    def taints(self) -> list[tuple[str, ...]]:
+        return [one.spec.taints for one in self.talk.heard if isinstance(one, NodeIsUp)]
+
     def jobs(self) -> list[list[str]]:
         return [line.split("|", 2) for line in self.cluster.tell("squeue", "-h", "-a", "-o", "%i|%T|%j").splitlines()]
 
@@ -216,14 +219,21 @@ def test_a_job_of_no_task_is_ended(town: Town, monkeypatch: pytest.MonkeyPatch) 
     town.cluster.until(lambda: not town.jobs(), "it is ended")
 
 
-def test_a_partition_that_is_down_closes_its_nodes(town: Town) -> None:
-    def taints() -> list[tuple[str, ...]]:
-        return [one.spec.taints for one in town.talk.heard if isinstance(one, NodeIsUp)]
+def test_a_node_that_cannot_begin_a_task_is_closed_for_a_while(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that does not see the home."""
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert town.talk.gone(town.launch("true")).error == ""
+    town.talk.until(lambda: "n1 before their tasks begin" in town.talk.engine.trouble, "it says so")
+    town.talk.until(lambda: town.taints()[-1:] == [("slurm/closed",)], "it is closed")
+    monkeypatch.setattr(module, "BLIND_S", 0.0)
+    town.talk.until(lambda: town.taints()[-1] == (), "it is open")
 
+
+def test_a_partition_that_is_down_closes_its_nodes(town: Town) -> None:
     town.cluster.tell("scontrol", "update", "partitionname=one", "state=down")
-    town.talk.until(lambda: ("slurm/closed",) in taints(), "it is closed")
+    town.talk.until(lambda: ("slurm/closed",) in town.taints(), "it is closed")
     town.cluster.tell("scontrol", "update", "partitionname=one", "state=up")
-    town.talk.until(lambda: taints()[-1] == (), "it is open")
+    town.talk.until(lambda: town.taints()[-1] == (), "it is open")
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ class End(msgspec.Struct, frozen=True):
     code: int | None
     error: str
     used: dict[str, int] | None = None
+    oom: bool = False
 
     def told(self) -> dict[str, Any]:
         """Return it as it is kept and told."""
-        return {"code": self.code, "error": self.error, "used": self.used}
+        return {"code": self.code, "error": self.error, "used": self.used, "oom": self.oom}
 
 
 class Heard(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from ray.util.placement_group import (
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
 
 from clearway.engines import parts
-from clearway.engines.parts import cuts, looks, tree
+from clearway.engines.parts import cuts, looks, memory, tree
 from clearway.engines.ray import gang, host, left, plain, step
 from clearway.engines.ray.nodes import Amounts, is_custom
 
@@ -148,7 +148,7 @@ class Cluster:
 
 def _texts() -> dict[str, str]:
     """Return the step and what it imports by their paths in a folder that Python can run."""
-    found = {"/".join(one.__name__.split(".")) + ".py": _text(one) for one in (cuts, looks, tree)}
+    found = {"/".join(one.__name__.split(".")) + ".py": _text(one) for one in (cuts, looks, memory, tree)}
     return {
         f"{parts.__name__.replace('.', '/')}/__init__.py": "",
         **found,

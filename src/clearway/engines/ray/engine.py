@@ -296,7 +296,7 @@ class RayEngine:
     def _gone(self, end: Message) -> TaskIsGone:
         task, code, used = task_of(end["task"]), end["code"], end.get("used")
         given = self._result_of(task) if code == 0 else ""
-        return TaskIsGone(task, code, end["error"], result=given, used=Used(**used) if used else None)
+        return TaskIsGone(task, code, end["error"], end.get("oom", False), given, used=Used(**used) if used else None)
 
     def _end(self, end: TaskIsGone) -> None:
         self._launches.pop(end.task, None)

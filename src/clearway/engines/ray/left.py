@@ -162,7 +162,7 @@ def end_of(folder: Path) -> dict[str, Any] | None:
 
 def end_in(said: dict[str, Any]) -> dict[str, Any]:
     """Return how a task ended by what its step said."""
-    return {"code": said["code"], "error": said["error"], "used": said.get("used")}
+    return {"code": said["code"], "error": said["error"], "used": said.get("used"), "oom": said.get("oom", False)}
 
 
 def part(path: Path, offset: int, most: int) -> bytes:

@@ -23,6 +23,7 @@ import time
 from clearway.engines.parts import tree
 from clearway.engines.parts.cuts import Cuts
 from clearway.engines.parts.looks import Looks
+from clearway.engines.parts.memory import Kills
 
 TYPE_CHECKING = False  # not from typing: this file is read at each start of a task
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Step:
         self.held = b""
         self.kill_at: float | None = None
         self.halted = self.lost = self.taken = False
-        self.cuts, self.looks = Cuts(), Looks()
+        self.cuts, self.looks, self.kills = Cuts(), Looks(), Kills()
 
     def run(self) -> None:
         """Run the task that the first line names."""
@@ -63,8 +64,11 @@ class Step:
         for order in orders[1:]:
             self._obey(order)
         code = self._mind(main, orders[0])
+        killed = code == -signal.SIGKILL and not (self.halted or self.lost)
         self._clear()
-        self._end(None if self.taken else code, "", self.looks.used())  # what was taken did not end by itself
+        self._end(  # what was taken did not end by itself
+            None if self.taken else code, "", self.looks.used(), oom=self.kills.ran_out(was_killed=killed)
+        )
 
     def _read(self, patience_s: float) -> list[dict[str, Any]]:
         if self.lost or not select.select([0], [], [], patience_s)[0]:
@@ -87,6 +91,7 @@ class Step:
             pause_s = min(pause_s * 2, LOOK_S)
             if self.looks.due():
                 self.looks.take(tree.below())
+                self.kills.look()
                 self.cuts.look((order["stdout"], order["stderr"]), order["output_size"])
             if self.lost or (self.kill_at is not None and time.monotonic() >= self.kill_at):
                 self.taken = self.taken or (self.lost and not self.halted)
@@ -116,8 +121,8 @@ class Step:
             self._read(LOOK_S)
             tree.reap(0)
 
-    def _end(self, code: int | None, error: str, used: dict[str, int] | None = None) -> None:
-        end = {"is": "over", "code": code, "error": error, "used": used}
+    def _end(self, code: int | None, error: str, used: dict[str, int] | None = None, *, oom: bool = False) -> None:
+        end = {"is": "over", "code": code, "error": error, "used": used, "oom": oom}
         new = os.path.join(self.folder, ".end")
         try:
             with open(new, "w", opener=_private) as file:

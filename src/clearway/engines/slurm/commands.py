@@ -7,6 +7,8 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from clearway.model.errors import EngineError
 from clearway.model.fleet import NodeSpec
 from clearway.model.values import SECOND_US
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 TIMEOUT_S = 60.0
-PENDING, FAILED, OUT_OF_MEMORY = "PENDING", "FAILED", "OUT_OF_MEMORY"
+PENDING, CANCELLED, FAILED, OUT_OF_MEMORY = "PENDING", "CANCELLED", "FAILED", "OUT_OF_MEMORY"
 ENDED = (
-    "COMPLETED", "CANCELLED", FAILED, "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", OUT_OF_MEMORY, "DEADLINE",
+    "COMPLETED", CANCELLED, FAILED, "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL", OUT_OF_MEMORY, "DEADLINE",
 )  # fmt: skip
 """States of a job that is over."""
 MEBI, MILLI = 2**20, 1000
@@ -50,6 +52,10 @@ class Node(NamedTuple):
     partition: str = ""
     limit_us: int | None = None
     """What the partition gives a job at most, None for no limit."""
+
+    def closed(self) -> Node:
+        """Return it as one that takes no tasks."""
+        return self._replace(spec=replace(self.spec, taints=(TAINT,)))
 
 
 class Partition(NamedTuple):

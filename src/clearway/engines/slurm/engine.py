@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from clearway.engines.parts.orders import key_of, task_of
 from clearway.engines.parts.wake import Wake
 from clearway.engines.slurm import step
-from clearway.engines.slurm.commands import ENDED, MEBI, MILLI, OUT_OF_MEMORY, PENDING, slurm
+from clearway.engines.slurm.commands import ENDED, FAILED, MEBI, MILLI, OUT_OF_MEMORY, PENDING, slurm
 from clearway.engines.slurm.files import Files
 from clearway.engines.slurm.jobs import Jobs
 from clearway.engines.slurm.others import Others, of_others
@@ -67,6 +67,9 @@ UNKNOWN_S = 30.0
 LATE_S = 120.0
 """.. and so long where it came to its end, or had begun: files of other nodes may be seen late."""
 
+BLIND_S = 60.0
+"""So long a node gets nothing on which a task could not even begin: it may not see the home."""
+
 LAST_S = 30.0
 """So long after its grace a task that was to stop has Slurm end it; and jobs that belong to no task are ended then."""
 
@@ -103,6 +106,7 @@ class SlurmEngine:
         self._unseen: dict[str, float] = {}
         self._waits: dict[str, float] = {}
         self._stops: dict[str, float] = {}
+        self._blind: dict[str, float] = {}
         self._strays: dict[str, float] = {}
         self._look_anew = self._closing = False
         self._asked = 0.0
@@ -314,7 +318,16 @@ class SlurmEngine:
         if self._look_anew or time.monotonic() - self._asked >= ASK_S:
             self._asked = time.monotonic()
             self._ask_nodes(jobs)
-        self.trouble = self._uncut
+        self.trouble = self._uncut or self._blindness()
+
+    def _blindness(self) -> str:
+        """Say which nodes could not even begin a task lately."""
+        now = time.monotonic()
+        self._blind = {name: at for name, at in self._blind.items() if now - at < BLIND_S}
+        if not self._blind:
+            return ""
+        names, python = ", ".join(sorted(self._blind)), sys.executable
+        return f"jobs end on {names} before their tasks begin: do these nodes see {self._files.folder} and {python}?"
 
     def _check_leads(self) -> None:
         if not self._files.leads(*self._lead):
@@ -406,6 +419,8 @@ class SlurmEngine:
         if job is not None and job.state == OUT_OF_MEMORY:
             self._end(key, code=-signal.SIGKILL, oom=True)
         else:
+            if job is not None and job.state == FAILED and not begun and node is not None:
+                self._blind[node.spec.name] = now
             self._end(key)
         self._unseen.pop(key, None)
 
@@ -427,7 +442,9 @@ class SlurmEngine:
 
         Jobs begin and end while one asks: they are asked for before and after, and what is ours in either is ours.
         """
-        nodes = {node.spec.name: node for node in self._slurm.nodes()}
+        nodes = {
+            node.spec.name: node.closed() if node.spec.name in self._blind else node for node in self._slurm.nodes()
+        }
         after = self._slurm.known()
         with self._lock:
             self._nodes = nodes

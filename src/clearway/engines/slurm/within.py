@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from clearway.engines.slurm.commands import (
-    FAILED,
+    CANCELLED,
     MARK,
     MEBI,
     MILLI,
@@ -59,7 +59,7 @@ class Within:
                 del self._started[key]
                 self._over[key] = now
         self._over = {key: at for key, at in self._over.items() if now - at < TOLD_S}
-        found = {key: Job("", FAILED) for key in self._over} | {key: Job("", PENDING) for key in self._started}
+        found = {key: Job("", CANCELLED) for key in self._over} | {key: Job("", PENDING) for key in self._started}
         for number, name in listed(
             slurm("squeue", "--steps", "--noheader", f"--jobs={self._job}", f"--format={MARK}|%i|%j"), 2
         ):
