@@ -212,19 +212,24 @@ def test_users_of_ray_inside_and_beside_have_no_more_than_is_theirs(town: Town) 
 
 
 def test_a_runtime_environment_is_made_on_the_node(town: Town, tmp_path: Path) -> None:
-    """Modules come as Ray brings them, a folder of who submits as `code: copied` does."""
-    modules, folder = tmp_path / "brought.zip", tmp_path / "folder"
+    """Modules at an address come as Ray brings them, folders of who submits as `code: copied` does."""
+    modules, folder, module = tmp_path / "brought.zip", tmp_path / "folder", tmp_path / "carried"
     with zipfile.ZipFile(modules, "w") as packed:
         packed.writestr("brought/greeting.py", "WORD = 'hello'")
-    folder.mkdir()
-    (folder / "main.py").write_text("import os, greeting; print(greeting.WORD, os.environ['WHOM'])")
-    env = {"env_vars": {"WHOM": "you"}, "py_modules": [modules.as_uri()], "working_dir": str(folder)}
-    job = {"name": "ready", "run": f"{sys.executable} main.py", "cpus": 0.1}
-    town.client.submit([{**job, "runtime_env": env}])
+    (folder / "in").mkdir(parents=True)
+    module.mkdir()
+    (module / "__init__.py").write_text("MARK = '!'")
+    (folder / "own.py").write_text("GAP = ' '")
+    (folder / "in" / "main.py").write_text(
+        "import os, carried, greeting, own; print(greeting.WORD, os.environ['WHOM'] + carried.MARK, sep=own.GAP)"
+    )
+    env = {"env_vars": {"WHOM": "you"}, "py_modules": [modules.as_uri(), str(module)], "working_dir": str(folder)}
+    job = {"name": "ready", "run": f"{sys.executable} in/main.py", "cpus": 0.1}
+    town.client.run_flow({"name": "made", "steps": [{**job, "runtime_env": env}]})
     broken = {"working_dir": (tmp_path / "nowhere.zip").as_uri()}
     town.client.submit([{**job, "name": "broken", "run": "true", "runtime_env": broken}])
-    town.succeeded("ready")
-    assert b"".join(town.client.logs("ready")) == b"hello you\n"
+    town.until(lambda: bool(town.client.flow("made")["state"] in {"succeeded", "failed"}), "the workflow ends")
+    assert b"".join(town.client.logs("made.ready")) == b"hello you!\n"
     assert town.client.wait("broken", PATIENCE_S)["state"] == "failed"
     assert "runtime_env" in str(town.client.why("broken"))
 

@@ -10,7 +10,8 @@ from clearway.model.errors import InputError, UnknownWordError
 
 _PLAIN = ("env_vars", "working_dir", "py_modules")
 _PACKAGES = ("pip", "uv", "conda")
-_OWN = ("config", "excludes", "nsight", "image_uri")
+_OWN = ("nsight", "image_uri")
+_HERE = "a folder is taken along by the command line and the Python client where the job is submitted"
 KNOWN = (*_PLAIN, *_PACKAGES, "config")
 """What of Ray's words is passed on. The others say something about Ray's own worker, in which no task runs."""
 
@@ -27,7 +28,9 @@ def read_runtime_env(field: str, value: object) -> RuntimeEnv:
     if not isinstance(value, dict):
         raise InputError(field, "(not shown)", f"a map of {', '.join(KNOWN)}")
     for key in value:
-        if key in _OWN and key not in KNOWN:
+        if key == "excludes":
+            raise InputError(f"{field}.excludes", "(said)", f"none without folders: {_HERE}")
+        if key in _OWN:
             raise InputError(
                 f"{field}.{key}", "(said)", f"none: tasks run beside Ray's worker; {', '.join(KNOWN)} work"
             )
@@ -53,16 +56,12 @@ def _variables(field: str, value: object) -> tuple[tuple[str, str], ...]:
 def _plain(field: str, key: str, value: object) -> object:
     if key == "working_dir":
         if is_folder(value):
-            rule = "an address (https://, s3://, gs://, ..zip); a folder is taken along by `workdir` and `code: copied`"
-            raise InputError(field, value, rule)
+            raise InputError(field, value, f"an address (https://, s3://, gs://, ..zip); {_HERE}")
         return v.text(field, value)
     if key == "py_modules":
         for one in v.names(field, value):
             if is_folder(one):
-                rule = (
-                    "addresses (https://, s3://, gs://, ..zip); modules in folders are taken along with `code: copied`"
-                )
-                raise InputError(field, one, rule)
+                raise InputError(field, one, f"addresses (https://, s3://, gs://, ..zip); {_HERE}")
         return list(v.names(field, value))
     try:
         return json.loads(json.dumps(value, allow_nan=False))

@@ -83,35 +83,20 @@ class Client(Past, Policies):
         """Enter jobs, all or none. Each answer has `id`, `name` and `warnings`."""
         from clearway.sdk.encode import encode_jobs
 
-        jobs = self._with_code(jobs)
+        jobs = self._carried(jobs)
         return self._list(self._transport.call("POST", "jobs", body=encode_jobs(jobs)), "jobs")
 
-    def _with_code(self, jobs: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-        """Send the files that jobs take along, and name them by their content; each folder is packed once."""
-        sent: dict[str, str] = {}
-        found = []
-        for job in jobs:
-            if isinstance(job, dict) and job.get("runtime_env"):
-                from clearway.sdk.pack import with_folder
+    def _carried(self, words: Any) -> Any:  # noqa: ANN401  the same words
+        """Send the files that jobs take along, and name them by their content."""
+        from clearway.sdk.carry import Carrier
 
-                job = with_folder(job)  # noqa: PLW2901  the same job in other words
-            if isinstance(job, dict) and job.get("code") == "copied":
-                folder = str(job.get("workdir") or ".")
-                if folder not in sent:
-                    sent[folder] = self._send_code(Path(folder))
-                job = {**job, "code": sent[folder]}  # noqa: PLW2901  the same job in other words
-            found.append(job)
-        return found
+        return Carrier(self._send_code).carry(words)
 
-    def _send_code(self, folder: Path) -> str:
-        from clearway.sdk.pack import pack
-
-        digest, content = pack(folder)
+    def _send_code(self, digest: str, content: bytes) -> None:
         try:
             self._get("code", digest)
         except NotFoundError:
             self._transport.call("PUT", self._path("code", digest), body=content)
-        return digest
 
     def jobs(  # noqa: PLR0913  the words of the query
         self,
@@ -238,7 +223,7 @@ class Client(Past, Policies):
 
     def run_flow(self, words: Mapping[str, object]) -> Row:
         """Enter a workflow, given by its words."""
-        return self._send("flows", words)
+        return self._send("flows", self._carried(words))
 
     def flows(self) -> list[Row]:
         """Return the workflows at hand, newest first."""
@@ -278,7 +263,7 @@ class Client(Past, Policies):
 
     def run_search(self, words: Mapping[str, object]) -> Row:
         """Enter a search, given by its words."""
-        return self._send("searches", words)
+        return self._send("searches", self._carried(words))
 
     def searches(self) -> list[Row]:
         """Return the searches at hand, newest first, with the best trial of each."""
@@ -324,7 +309,7 @@ class Client(Past, Policies):
 
     def set_schedule(self, words: Mapping[str, object]) -> Row:
         """Create or change a schedule; its `workflow`, if it has one, is a map of words."""
-        return self._send("schedules", words)
+        return self._send("schedules", self._carried(words))
 
     def pause_schedule(self, name: str) -> Row:
         """Have a schedule let its ticks pass."""

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearway.model.errors import InputError
-from clearway.model.runtime_words import is_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LIMIT_BYTES = 32 * 2**20
 """Code is small; what is larger is data, and is read where it lies (`inputs`)."""
+
+MODULES = ".py_modules"
+"""Where modules of a `runtime_env` lie among the files: the engine `ray` has Python find them there."""
 
 LEFT_OUT = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache"}
@@ -27,18 +29,42 @@ LEFT_OUT = frozenset(
 _SHOWN = 3
 
 
-def pack(folder: Path) -> tuple[str, bytes]:
+def pack(
+    folder: Path | None, modules: Mapping[str, Path] | None = None, left_out: Sequence[str] = ()
+) -> tuple[str, bytes]:
     """Return `sha256:HEX` and a tar of the files of a folder: what git counts as its own, else all but LEFT_OUT.
 
+    `modules` are folders too, by their names; with them, be it none, the task finds them and the folder as Python's
+    modules. `left_out` are patterns as in a .gitignore.
     Raises InputError where it is no folder, cannot be read, holds a link that leads out of it, or is too large.
     """
-    try:
-        names = sorted(_names(folder))
-        _check_size(folder, names)
-        content = _tar(folder, names)
-    except OSError as error:
-        raise InputError("workdir", str(folder), f"a folder whose files can be read ({error.strerror})") from error
+    out = io.BytesIO()
+    left = LIMIT_BYTES
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        if modules is not None:
+            tar.addfile(tarfile.TarInfo(f"{MODULES}/.keep"))
+        for prefix, place in {**({"": folder} if folder else {}), **_under_modules(modules or {})}.items():
+            try:
+                names = sorted(_without(_names(place), left_out))
+                left -= _check_size(place, names, left)
+                _add(tar, place, names, prefix)
+            except OSError as error:
+                rule = f"a folder whose files can be read ({error.strerror})"
+                raise InputError("workdir", str(place), rule) from error
+    content = out.getvalue()
     return f"sha256:{hashlib.sha256(content).hexdigest()}", content
+
+
+def _under_modules(modules: Mapping[str, Path]) -> dict[str, Path]:
+    return {f"{MODULES}/{name}/": place for name, place in modules.items()}
+
+
+def _without(names: list[str], left_out: Sequence[str]) -> list[str]:
+    if not left_out:
+        return names
+    from pathspec import GitIgnoreSpec
+
+    return list(GitIgnoreSpec.from_lines(left_out).match_files(names, negate=True))
 
 
 def _names(folder: Path) -> list[str]:
@@ -61,47 +87,33 @@ def _walk(folder: Path) -> list[str]:
     return found
 
 
-def _check_size(folder: Path, names: list[str]) -> None:
+def _check_size(folder: Path, names: list[str], left: int) -> int:
     sizes = {name: os.lstat(folder / name).st_size for name in names}
     total = sum(sizes.values())
-    if total > LIMIT_BYTES:
+    if total > left:
         largest = sorted(names, key=lambda name: -sizes[name])[:_SHOWN]
         told = ", ".join(f"{name} ({sizes[name]} bytes)" for name in largest)
         rule = f"at most {LIMIT_BYTES} bytes of code; it holds {total}, among them {told}. Data belongs into `inputs`"
         raise InputError("workdir", str(folder), rule)
+    return total
 
 
-def _tar(folder: Path, names: list[str]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name in names:
-            info = tar.gettarinfo(str(folder / name), name)
-            if info is None or not (info.isfile() or info.issym()):
-                continue  # sockets and the like, and submodules
-            if info.issym() and _leads_out(name, info.linkname):
-                raise InputError("workdir", str(folder), f"links that stay inside; {name} leads to {info.linkname}")
-            info.mtime, info.uid, info.gid, info.uname, info.gname = 0, 0, 0, "", ""
-            info.mode = 0o755 if info.mode & 0o100 else 0o644
-            if info.isfile():
-                with (folder / name).open("rb") as file:
-                    tar.addfile(info, file)
-            else:
-                tar.addfile(info)
-    return out.getvalue()
+def _add(tar: tarfile.TarFile, folder: Path, names: list[str], prefix: str) -> None:
+    for name in names:
+        info = tar.gettarinfo(str(folder / name), prefix + name)
+        if info is None or not (info.isfile() or info.issym()):
+            continue  # sockets and the like, and submodules
+        if info.issym() and _leads_out(name, info.linkname):
+            raise InputError("workdir", str(folder), f"links that stay inside; {name} leads to {info.linkname}")
+        info.mtime, info.uid, info.gid, info.uname, info.gname = 0, 0, 0, "", ""
+        info.mode = 0o755 if info.mode & 0o100 else 0o644
+        if info.isfile():
+            with (folder / name).open("rb") as file:
+                tar.addfile(info, file)
+        else:
+            tar.addfile(info)
 
 
 def _leads_out(name: str, target: str) -> bool:
     whole = os.path.normpath(os.path.join(os.path.dirname(name), target))  # noqa: PTH118, PTH120  texts, not files
     return target.startswith("/") or whole.split("/")[0] == ".."
-
-
-def with_folder(job: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a job whose `runtime_env` names a folder here in the words for that: its files are taken along."""
-    env = job.get("runtime_env")
-    if not isinstance(env, dict) or not is_folder(env.get("working_dir")):
-        return job
-    if job.get("code"):
-        raise InputError("runtime_env.working_dir", env["working_dir"], "either this, or `workdir` and `code`")
-    workdir = str(Path(str(job.get("workdir") or "."), str(env["working_dir"])).resolve())
-    left = {key: value for key, value in env.items() if key != "working_dir"}
-    return {**job, "runtime_env": left or None, "workdir": workdir, "code": "copied"}

@@ -44,6 +44,7 @@ def launch_order(
         "argv": list(spec.run),
         "shell": spec.shell,
         "cwd": str(work_path(home, launch.task) if spec.code else workdir / spec.workdir),
+        "workdir": str(workdir / spec.workdir),
         "code": str(code_path(home, spec.code)) if spec.code else "",
         "env": {
             "CLEARWAY_HOME": str(home),

@@ -51,6 +51,8 @@ STREAMS = ("stdout", "stderr", "metrics", "progress")
 GANG = "gang.py"
 """What makes one Ray cluster of a gang; tasks know its path as `CLEARWAY_RAY`."""
 LOST: dict[str, Any] = {"code": None, "error": ""}
+MODULES = ".py_modules"
+"""Where modules are that a task took along."""
 
 
 class Task:
@@ -197,7 +199,7 @@ class Host:
         if code:
             with tarfile.open(fileobj=io.BytesIO(code)) as tar:
                 tar.extractall(work)  # noqa: S202  the controller looked at its members when they were sent
-            order["cwd"] = str(work)
+            order["cwd"] = _found_in(work, env) or order["cwd"]
         elif "working_dir" in json.loads(self._runtime_env or "{}"):
             order["cwd"] = str(Path.cwd())  # Ray has brought it there
         for word in ("input", "result", "metrics", "progress"):
@@ -212,6 +214,7 @@ class Host:
         env["CLEARWAY_CHECKPOINT_DIR"] = self._checkpoints(env["CLEARWAY_CHECKPOINT_DIR"], order["task"])
         own_ray = tempfile.mkdtemp(prefix=OWN_RAY, dir=TMP)  # the path of a socket has to be short
         (task.folder / "ray").write_text(own_ray)
+        env |= _own_python(self._runtime_env, env)
         env |= {"RAY_TMPDIR": own_ray, "CLEARWAY_RAY": str(self._step / GANG)}
         order |= {"env": env, "stdout": str(task.folder / "stdout"), "stderr": str(task.folder / "stderr")}
         self._spawn(task, order)
@@ -284,6 +287,22 @@ class Host:
             await asyncio.sleep(self._idle_s / 10)
         shutil.rmtree(self._step, ignore_errors=True)
         os._exit(0)
+
+
+def _own_python(runtime_env: str, env: dict[str, str]) -> dict[str, str]:
+    """Return what makes `python` the one of an environment that Ray has made, in which this process runs."""
+    if not any(word in json.loads(runtime_env or "{}") for word in ("pip", "uv", "conda")):
+        return {}
+    return {"PATH": os.pathsep.join((str(Path(sys.executable).parent), env.get("PATH", os.defpath)))}
+
+
+def _found_in(work: Path, env: dict[str, str]) -> str:
+    """Return where to run a task that took files along, "" where these are modules alone; `env` finds them then."""
+    modules = work / MODULES
+    places = [str(modules), str(work)] if modules.exists() else []
+    if places:
+        env["PYTHONPATH"] = os.pathsep.join([*places, *filter(None, [env.get("PYTHONPATH", "")])])
+    return str(work) if any(one != modules for one in work.iterdir()) or not places else ""
 
 
 def devices_given() -> list[int]:

@@ -31,7 +31,7 @@ def launch_order(launch: Launch, order: Mapping[str, Any], first: str) -> Messag
         "bundle": bundle,
         "argv": order["argv"],
         "shell": order["shell"],
-        "cwd": order["cwd"],
+        "cwd": order["workdir"],
         "code": order["code"],
         "env": {**own_ray(bundle), **env},
         "runtime_env": launch.spec.runtime_env,
