@@ -58,13 +58,14 @@ class Town:
         self.home, self.marks = folder / "home", folder / "marks"
         self.home.mkdir(0o700)
         self.marks.mkdir()
-        self.cluster, self.listen = Cluster(TOKEN), kept_port()
+        self.cluster, self.listen = Cluster(TOKEN), ""
         self.controller: subprocess.Popen[bytes] | None = None
 
     def begin(self) -> None:
         self.cluster.add("--labels=kind=cpu", gpus=0)
         for _ in range(2):
             self.cluster.add("--labels=kind=gpu")
+        self.listen = kept_port()
         self.set_address(self.cluster.address)
         self.up()
         self.cluster.ready()
@@ -249,7 +250,7 @@ def test_a_wrong_token_is_called_wrong(town: Town, tmp_path: Path) -> None:
     for number, address in enumerate((town.cluster.address, f"ray://{town.cluster.client_server}")):
         home = tmp_path / str(number)
         home.mkdir(0o700)
-        (home / "clearway.yaml").write_text(SETTINGS.format(address=address, listen=kept_port()))
+        (home / "clearway.yaml").write_text(f"engine: ray\nray: {{address: '{address}'}}\n")
         command = [str(Path(sys.executable).with_name("clearway")), "--home", str(home), "up"]
         environment = {**town.cluster.environment, **auth("0" * 64)}
         tried.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE))
