@@ -29,11 +29,10 @@ def read_runtime_env(field: str, value: object) -> RuntimeEnv:
         raise InputError(field, "(not shown)", f"a map of {', '.join(KNOWN)}")
     for key in value:
         if key == "excludes":
-            raise InputError(f"{field}.excludes", "(said)", f"none without folders: {_HERE}")
+            raise InputError(f"{field}.excludes", value[key], f"none without folders: {_HERE}")
         if key in _OWN:
-            raise InputError(
-                f"{field}.{key}", "(said)", f"none: tasks run beside Ray's worker; {', '.join(KNOWN)} work"
-            )
+            rule = f"none of it: tasks run beside Ray's worker; {', '.join(KNOWN)} work"
+            raise InputError(f"{field}.{key}", value[key], rule)
         if key not in KNOWN:
             raise UnknownWordError.of(str(key), set(KNOWN), field)
     rest = {key: _plain(f"{field}.{key}", key, said) for key, said in value.items() if key != "env_vars"}

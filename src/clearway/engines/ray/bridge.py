@@ -45,7 +45,11 @@ class Bridge:
         await self.work.find()
         await self.watch.see_others()
         nodes = await self.watch.look()
-        self._say({"is": "here", "nodes": nodes, "gone": self._files.ends()})
+        gone = self._files.ends()
+        over = {end["task"] for end in gone}  # one that ended meanwhile is still being let go of
+        for node in nodes:
+            node["running"] = [task for task in node["running"] if task not in over]
+        self._say({"is": "here", "nodes": nodes, "gone": gone})
         self.work.spawn(self.watch.run())
         self.work.spawn(self.watch.mind_others())
         self.work.spawn(self.work.mind_hosts())

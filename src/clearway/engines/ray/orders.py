@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from clearway.engines.parts.orders import key_of
@@ -64,6 +65,9 @@ def share_of(launch: Launch) -> int:
 
 
 def own_ray(bundle: Mapping[str, float]) -> dict[str, str]:
-    """Return what makes a script's own `ray.init()` start a cluster of its own, of what its task holds."""
-    held = {"CPU": max(int(bundle["CPU"]), 1), "GPU": int(bundle["GPU"])}
+    """Return what makes a script's own `ray.init()` start a cluster of its own, of what its task holds.
+
+    Ray's nodes have whole CPUs and devices: a part of one counts as one there.
+    """
+    held = {"CPU": max(int(bundle["CPU"]), 1), "GPU": ceil(bundle["GPU"])}
     return {"RAY_ADDRESS": LOCAL, "RAY_OVERRIDE_RESOURCES": json.dumps(held)}
