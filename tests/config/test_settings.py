@@ -69,6 +69,7 @@ def test_a_fleet_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
         ({"slurm": {"pending": "soon"}}, "pending", "duration"),
         ({"slurm": {"partition": ""}}, "partition", "a text"),
         ({"ray": {"address": 7}}, "address", "text"),
+        ({"ray": {"address": "10.0.0.1"}}, "address", "HOST:PORT"),
         ({"listen": "example.org:80"}, "listen", "127.0.0.1:8080"),
         ({"listen": "127.0.0.1:99999"}, "listen", "0 to 65535"),
         ({"listen": "127.0.0.1"}, "listen", "PORT"),

@@ -245,19 +245,24 @@ def test_the_token_of_the_cluster_goes_no_further_than_the_controller(town: Town
     assert not kept
 
 
-def test_a_wrong_token_is_called_wrong(town: Town, tmp_path: Path) -> None:
+def test_a_wrong_token_and_a_wrong_port_are_called_wrong(town: Town, tmp_path: Path) -> None:
+    head, server, wrong = town.cluster.address, town.cluster.client_server, "0" * 64
+    asks = b"it asks for a token, and the one in RAY_AUTH_TOKEN is not its own"
     tried = []
-    for number, address in enumerate((town.cluster.address, f"ray://{town.cluster.client_server}")):
+    for number, (address, token, why) in enumerate([
+        (head, wrong, asks), (f"ray://{server}", wrong, asks),
+        (f"ray://{head}", TOKEN, b"leave out ray://"), (server, TOKEN, b"say ray://"),
+    ]):  # fmt: skip
         home = tmp_path / str(number)
         home.mkdir(0o700)
         (home / "clearway.yaml").write_text(f"engine: ray\nray: {{address: '{address}'}}\n")
         command = [str(Path(sys.executable).with_name("clearway")), "--home", str(home), "up"]
-        environment = {**town.cluster.environment, **auth("0" * 64)}
-        tried.append(subprocess.Popen(command, env=environment, stderr=subprocess.PIPE))
-    for one in tried:
+        environment = {**town.cluster.environment, **auth(token)}
+        tried.append((subprocess.Popen(command, env=environment, stderr=subprocess.PIPE), why))
+    for one, why in tried:
         _, said = one.communicate(timeout=PATIENCE_S)
         assert one.returncode != 0
-        assert b"it asks for a token, and the one in RAY_AUTH_TOKEN is not its own" in said
+        assert why in said
 
 
 def test_a_killed_controller_finds_what_runs(town: Town) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import msgspec
 
@@ -14,6 +15,7 @@ ENGINES = ("local", "ray", "slurm")
 """What the setting `engine` may say; `compose.engines` knows how each is made."""
 
 MOST_JOBS = 2**31 - 1
+_ADDRESS = re.compile(r"(ray://)?[^/\s]+:\d+|auto|start")
 
 
 class Ray(msgspec.Struct, frozen=True):
@@ -48,7 +50,13 @@ def _within(field: str, value: object) -> str:
     return str(v.count(field, value, 1, MOST_JOBS))
 
 
-RAY_WORDS = {"address": Word(v.name, "text", "HOST:PORT of its head, ray://HOST:PORT, `auto` or `start` [auto]")}
+def _address(field: str, value: object) -> str:
+    if not _ADDRESS.fullmatch(found := v.text(field, value)):
+        raise InputError(field, value, "HOST:PORT, ray://HOST:PORT, `auto` or `start`")
+    return found
+
+
+RAY_WORDS = {"address": Word(_address, "text", "HOST:PORT of its head, ray://HOST:PORT, `auto` or `start` [auto]")}
 
 SLURM_WORDS = {
     "partition": Word(v.name, "text", "only the nodes of this one [all]"),

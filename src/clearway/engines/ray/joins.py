@@ -61,7 +61,10 @@ def check_token() -> None:
 
 
 def ask(address: str) -> str:
-    """Return why a cluster does not answer, "" where it does. Raises RefusedError where it wants another token."""
+    """Return why a cluster does not answer, "" where it does.
+
+    Raises RefusedError where it wants another token, or something else answers.
+    """
     if ":" not in address:  # `auto`, `start`
         return ""
     import grpc  # noqa: PLC0415  not needed where Ray joins at once
@@ -74,11 +77,19 @@ def ask(address: str) -> str:
     except grpc.RpcError as error:
         if error.code() is grpc.StatusCode.UNAUTHENTICATED:
             raise RefusedError(f"it asks for a token, and {_shown()}") from None
+        if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+            raise RefusedError(_other_port(address)) from None
         if error.code() is grpc.StatusCode.UNAVAILABLE:
             return f"nothing answers there ({error.details()})"
     finally:
         channel.close()
     return ""
+
+
+def _other_port(address: str) -> str:
+    if address.startswith(CLIENT):
+        return "no client server of Ray answers at this port: if it is the head's own one, leave out ray://"
+    return f"no head of Ray answers at this port: if it is that of its client server, say {CLIENT}{address}"
 
 
 def _shown() -> str:
