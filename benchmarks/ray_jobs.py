@@ -8,7 +8,7 @@ from typing import Any
 GPUS = 4
 SEED, SMALL, GANGS = 1, 36, 12
 STREAM_SEED, STREAM_SMALL, STREAM_GANGS, STREAM_S = 2, 64, 6, 32
-FACTORS = (2, 4, 8)
+FACTORS = (3, 5, 10)
 """So many times as long as a job is its time limit: people ask for too much."""
 
 Job = dict[str, Any]

@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,6 +20,9 @@ from clearway.api import process
 from clearway.compose import assemble
 from clearway.config.home import make_home
 from clearway.store import SqliteJournal
+
+if TYPE_CHECKING:
+    from clearway.ports.engine import Engine
 
 PLACE = "invented.json"
 
@@ -33,7 +37,7 @@ def main() -> int:
     given = parser.parse_args()
     make_home(given.home)
     place = _place(given.home, Size(given.nodes, given.waiting, given.past))
-    engine = InventedEngine(place.nodes, place.running, place.unhealthy)
+    engine: Engine = InventedEngine(place.nodes, place.running, place.unhealthy)
     vars(assemble)["engine_of"] = lambda *_: engine  # the one part that is not as in a real controller
     policy = {"order": ORDER, "backfill": BACKFILL, "preempt": PREEMPT, "idle": {"warn": "30m", "release": "1d"}}
     options = {"listen": given.listen, "policy": policy, "kept_finished": KEPT_PAST, "budgets": BUDGETS}

@@ -38,6 +38,7 @@ class InventedEngine:
     """A `ports.Engine`. `running` are tasks by the name of their node, `unhealthy` devices by it."""
 
     trouble = ""
+    lacks: Mapping[str, str] = {}
 
     def __init__(
         self,

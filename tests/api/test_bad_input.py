@@ -237,17 +237,16 @@ def test_jobs_of_workflows_schedules_and_searches_are_read_as_any_other(
     steps = [{"name": "a", **job}]
     inner = [{"name": "a", "workflow": {"steps": steps}}]
     undo = [{"name": "a", "run": "true", "undo": job}]
-    enter: dict[str, Any] = {
-        "step": lambda: client.run_flow({"name": "W", "steps": steps}),
-        "undo": lambda: client.run_flow({"name": "W", "steps": undo}),
-        "inner step": lambda: client.run_flow({"name": "W", "steps": inner}),
-        "scheduled job": lambda: client.set_schedule({"name": "S", "cron": "@daily", "job": job}),
-        "scheduled step": lambda: client.set_schedule(
-            {"name": "S", "cron": "@daily", "workflow": {"name": "W", "steps": steps}}
-        ),
-        "trial": lambda: client.run_search({"name": "X", "trials": 1, "space": {"x": [1]}, "job": job}),
+    daily = {"name": "S", "cron": "@daily"}
+    asked: dict[str, tuple[str, dict[str, Any]]] = {
+        "step": ("flows", {"name": "W", "steps": steps}),
+        "undo": ("flows", {"name": "W", "steps": undo}),
+        "inner step": ("flows", {"name": "W", "steps": inner}),
+        "scheduled job": ("schedules", {**daily, "job": job}),
+        "scheduled step": ("schedules", {**daily, "workflow": {"name": "W", "steps": steps}}),
+        "trial": ("searches", {"name": "X", "trials": 1, "space": {"x": [1]}, "job": job}),
     }
     with pytest.raises(InputError, match=rule) as told:
-        enter[way]()
+        client._send(*asked[way])  # the client itself would send code first
     assert told.value.field in (word, f"{word}[0]")
     assert told.value.place

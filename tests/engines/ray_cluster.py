@@ -100,7 +100,11 @@ class Stranger:
     def devices(self) -> set[int]:
         """Return what it has; may wait for it."""
         assert self._process.stdout is not None
-        return set(map(int, self._process.stdout.readline().split()))
+        for line in self._process.stdout:
+            words = line.split()
+            if words and all(map(bytes.isdigit, words)):  # Ray prints warnings there too
+                return set(map(int, words))
+        raise AssertionError("it ended before it said what it has")
 
     def leave(self) -> None:
         """End it."""

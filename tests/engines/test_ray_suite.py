@@ -13,7 +13,8 @@ from clearway.engines.local.orders import launch_order
 from clearway.engines.local.paths import log_path
 from clearway.engines.ray.engine import RayEngine
 from clearway.engines.ray.link import Link
-from clearway.testing.engines import EngineSuite, Talk
+from clearway.ports.engine import TaskIsGone
+from clearway.testing.engines import EngineSuite, Talk, how
 from tests.engines.ray_cluster import PATIENCE_S, Cluster, Stranger
 
 if TYPE_CHECKING:
@@ -105,6 +106,22 @@ class TestRayEngine(EngineSuite):
         assert path.stat().st_blocks * 512 < 2 << 20
         assert b"bytes are cut here" in path.read_bytes()
         assert path.read_bytes().endswith(b"end\n")
+
+    def test_no_task_of_a_gang_starts_where_one_gets_no_place(self, talk: Talk) -> None:
+        self.change_node()
+        try:
+            theirs = self.stranger.devices()  # two of four
+            mine = set(range(4)) - theirs
+            gang = [
+                self.launch(self.runs_on(), devices=(min(devices),), index=index, of=2)
+                for index, devices in enumerate((mine, theirs))
+            ]
+            talk.tell(*gang)
+            for order in gang:
+                assert how(talk.gone(order.task)) == TaskIsGone(order.task)
+                assert self.starts(order.task) == 0
+        finally:
+            self.change_back()
 
     def test_a_place_that_is_handed_on_is_still_held_after_a_restart(self, talk: Talk) -> None:
         first, second = self.launch(self.exits(0), 1, devices=(1, 2)), self.launch(self.runs_on(), 2, devices=(1, 2))

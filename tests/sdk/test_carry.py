@@ -70,6 +70,7 @@ def test_code_is_taken_along_with_modules(here: Path) -> None:
         {"chain": [{"group": [{"workdir": "src", "code": "copied"}]}]},
         {"chord": {"group": [], "callback": {"workdir": "src", "code": "copied"}}},
         {"job": {"workdir": "src", "code": "copied"}},
+        {"steps": [{"run": "true", "undo": {"workdir": "src", "code": "copied"}}]},
         {"workflow": {"steps": [{"name": "a", "on_error": {"workdir": "src", "code": "copied"}}]}},
     ],
 )

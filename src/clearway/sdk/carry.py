@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Send = Callable[[str, bytes], None]
 
-_NESTED = ("steps", "chain", "group", "chord", "callback", "on_error", "job", "workflow")
+_NESTED = ("steps", "chain", "group", "chord", "callback", "on_error", "undo", "job", "workflow")
 """Where the words of workflows, schedules and searches have jobs in them."""
 
 

@@ -43,7 +43,7 @@ class Bridge:
     async def open(self) -> None:
         """Find what is there, and say it."""
         await self.work.find()
-        await self.watch.see_others()
+        await self.watch.find_others()
         nodes = await self.watch.look()
         gone = self._files.ends()
         over = {end["task"] for end in gone}  # one that ended meanwhile is still being let go of

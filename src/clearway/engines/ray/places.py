@@ -31,6 +31,8 @@ LEFT_S = 0.3
 COUNTED_S = 1.0
 """So long is waited for Ray to count what was let go, mostly a tenth: what does not fit yet it tries late again."""
 LOOK_S = 0.01
+STEADY_S = 1.0
+"""So long Ray needs at most to tell what was held or let go."""
 
 
 class Held(NamedTuple):
@@ -74,21 +76,39 @@ class Places:
                 return True
             await self._let_go_left(node.number)
             self.changed[node.number] = time.monotonic()
-            await self._first(order, node)
+            await self._until_counted(order["bundle"], node)
+            as_it_comes = not self._pieces(order, node)
+            if as_it_comes:
+                await self._first(order, node)
             self.changed[node.number] = time.monotonic()
+        if not as_it_comes:
+            return await self._once_all_are_sure(order, node)
         held = self.held.get(key)
         if held is None or held.sure:
             return held is not None
         async with self._looks[node.number]:
-            right = await self._given(held.place) == list(held.devices)
+            right = await self._given(node, held.place) == list(held.devices)
         async with self._locks[node.number]:
             if self.held.get(key) is not held:  # it was stopped meanwhile
                 return False
             if right:
                 self.held[key] = held._replace(sure=True)
                 return True
-            del self.held[key]  # somebody else was faster
-            return await self._exactly(order, node, held.place)
+            del self.held[key]
+            await self._let_go(node.number, held.place)
+        return await self._once_all_are_sure(order, node)
+
+    async def _once_all_are_sure(self, order: Message, node: RayNode) -> bool:
+        """Hold the very devices that were decided where Ray would give others, or did.
+
+        Another task that is not sure yet may have those of this one, and wait for its own: each lets go first.
+        """
+        while True:
+            async with self._locks[node.number]:
+                if self._all_sure(node.number):
+                    await self._until_counted(order["bundle"], node)
+                    return await self._exactly(order, node)
+            await asyncio.sleep(LOOK_S)
 
     def found(self, order: Message, number: str, place: Place, *, sure: bool = True) -> None:
         """Take note of a place that is held for a task."""
@@ -124,9 +144,21 @@ class Places:
         """Return the sum of what is held on a node."""
         return summed(held.place.bundle for held in self._on(number))
 
-    async def look_at_devices(self, node: RayNode, free: int) -> bool:
-        """Learn which devices others hold where so many are wholly free; False where that cannot be seen now."""
+    def steady(self, number: str, at: float) -> bool:
+        """Say whether what Ray told of a node at a moment is so: nothing was on its way just before, nor since."""
+        return not self._locks[number].locked() and self._unchanged(number, at)
+
+    def _unchanged(self, number: str, at: float) -> bool:
+        return self._all_sure(number) and self.changed.get(number, float("-inf")) < at - STEADY_S
+
+    def _all_sure(self, number: str) -> bool:
+        return all(held.sure for held in self.held.values() if held.number == number)
+
+    async def look_at_devices(self, node: RayNode, free: int, at: float) -> bool:
+        """Learn which devices others hold where so many were wholly free at a moment; False where it cannot be seen."""
         async with self._locks[node.number]:
+            if not self._unchanged(node.number, at):
+                return False
             seen: list[int] = []
             place = None
             while free and place is None:  # what is free may be parts of several
@@ -134,7 +166,7 @@ class Places:
                 free -= 1
             if place is not None:
                 try:
-                    seen = await self._given(place)
+                    seen = await self._given(node, place)
                 except (RayError, TimeoutError):
                     return False
                 finally:
@@ -166,29 +198,26 @@ class Places:
         return False
 
     async def _first(self, order: Message, node: RayNode) -> None:
-        """Hold what Ray gives for an order; where it would not be what was decided, see that it is."""
-        await self._until_counted(order["bundle"], node)
-        devices, share = order["devices"], order["share"]
-        clear = not devices or len(devices) * share == node.gpus * WHOLE  # who has all has the right ones
-        if not clear and pieces(self._free(node), devices, share):
-            await self._exactly(order, node)
-            return
+        """Hold what Ray gives for an order."""
         place = await self._hold(order["task"], node, order["bundle"], HOLD_S)
         if place is not None:
-            self.found(order, node.number, place, sure=clear)
+            self.found(order, node.number, place, sure=_is_clear(order, node))
 
-    async def _exactly(self, order: Message, node: RayNode, *wrong: Place) -> bool:
+    def _pieces(self, order: Message, node: RayNode) -> list[tuple[int, int]]:
+        """Return what is to be held first, so that Ray gives what was decided; [] where it does anyway."""
+        return [] if _is_clear(order, node) else pieces(self._free(node), order["devices"], order["share"])
+
+    async def _exactly(self, order: Message, node: RayNode) -> bool:
         """Hold the very devices that were decided, whichever Ray would choose."""
-        key = order["task"]
-        extra = list(wrong)
+        key, extra = order["task"], list[Place]()
         try:
             extra += await self._pieces_beside(order, node)
-            for number in range(len(wrong), TRIES):
+            for number in range(TRIES):
                 place = await self._hold(f"{key}+{number}", node, order["bundle"], HOLD_S)
                 if place is None:
                     return False
                 extra.append(place)
-                if await self._given(place) == sorted(order["devices"]):
+                if await self._given(node, place) == sorted(order["devices"]):
                     extra.remove(place)
                     self.found(order, node.number, place)
                     return True
@@ -200,7 +229,7 @@ class Places:
     async def _pieces_beside(self, order: Message, node: RayNode) -> list[Place]:
         """Hold what is free beside the wanted devices, where Ray would choose that."""
         beside, wanted = list[Place](), list[Place]()
-        for device, amount in pieces(self._free(node), order["devices"], order["share"]):
+        for device, amount in self._pieces(order, node):
             name = f"piece:{order['task']}-{device}"
             piece = await self._hold(name, node, {"GPU": amount / WHOLE}, PIECE_S)
             if piece is not None:
@@ -225,8 +254,10 @@ class Places:
     async def _hold(self, name: str, node: RayNode, bundle: Mapping[str, float], patience_s: float) -> Place | None:
         return await asyncio.to_thread(self._cluster.hold, name, node, bundle, patience_s)
 
-    async def _given(self, place: Place) -> list[int]:
+    async def _given(self, node: RayNode, place: Place) -> list[int]:
         given: list[int] = await asyncio.wait_for(self._cluster.given(place), GIVEN_S)
+        if place.bundle["GPU"] >= 1 and (taken := self.taken.get(node.number)):
+            self.taken[node.number] = taken - set(given)  # what is given whole nobody else has
         return given
 
     async def _let_go_left(self, number: str) -> None:
@@ -240,3 +271,8 @@ class Places:
     async def _let_go(self, number: str, place: Place) -> None:
         await asyncio.to_thread(self._cluster.let_go, place)
         self._freed[number] = self.changed[number] = time.monotonic()
+
+
+def _is_clear(order: Message, node: RayNode) -> bool:
+    """Say whether it is clear which devices a task gets: none, or all that there are."""
+    return not order["devices"] or len(order["devices"]) * order["share"] == node.gpus * WHOLE

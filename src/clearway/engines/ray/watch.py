@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clearway.engines.ray.nodes import RayNode, held_by_others, spec_of
+from clearway.engines.ray.places import STEADY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
 
 LOOK_S = 1.0
-STEADY_S = 1.0
-"""So long Ray needs at most to tell what was held or let go."""
 GONE_S = 600.0
 """A node that Ray calls dead is never seen again; after so long it counts as taken away."""
 
@@ -62,11 +61,19 @@ class Watch:
         self._dead = {name: self._dead.get(name, now) for name in sorted(known - nodes.keys())}
         return news
 
+    async def find_others(self) -> None:
+        """Learn what others hold, on all nodes: at once where it is nothing, else by two looks."""
+        await self.see_others()
+        if any(self._seen.values()):
+            await asyncio.sleep(STEADY_S)
+            await self.see_others()
+
     async def see_others(self) -> None:
-        """Learn what others hold, on all nodes."""
+        """Learn what others hold, on all nodes, where two looks in turn say the same."""
+        at = time.monotonic()
         available = await asyncio.to_thread(self._cluster.available)
         nodes = list(self._work.nodes.values())
-        await asyncio.gather(*(self._see_others(node, available.get(node.number)) for node in nodes))
+        await asyncio.gather(*(self._see_others(node, available.get(node.number), at) for node in nodes))
 
     async def mind_others(self) -> None:
         """Learn for ever what others hold: beside `run`, since finding out which devices may take long."""
@@ -112,19 +119,19 @@ class Watch:
                 found.append({"is": "quiet", "node": name, "us": round((now - since) * 1e6)})
         return found
 
-    async def _see_others(self, node: RayNode, available: Amounts | None) -> None:
+    async def _see_others(self, node: RayNode, available: Amounts | None, at: float) -> None:
         """Learn what others hold of a node, once two looks say the same."""
         places = self._work.places
-        if available is None or time.monotonic() - places.changed.get(node.number, 0.0) < STEADY_S:
+        if available is None or not places.steady(node.number, at):
             return
         others = held_by_others(node, available, places.ours(node.number))
         known = self._seen.get(node.number)
         self._seen[node.number] = others
-        if others == self._others.get(node.number, {}) or (known is not None and known != others):
+        if others == self._others.get(node.number, {}) or known != others:
             return
         if others.get("GPU", 0) != self._others.get(node.number, {}).get("GPU", 0):
             if not others.get("GPU"):
                 places.taken.pop(node.number, None)
-            elif not await places.look_at_devices(node, int(available.get("GPU", 0))):
+            elif not await places.look_at_devices(node, int(available.get("GPU", 0)), at):
                 return
         self._others[node.number] = others
