@@ -13,21 +13,22 @@ import sys
 import tempfile
 import time
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.ray_jobs import GANGS, GPUS, SMALL, STREAM_GANGS, STREAM_S, STREAM_SMALL, Job, queue, stream
-from clearway.compose.launch import ensure_running, stop
+from benchmarks.by_clearway import LONGEST_S, by_clearway, clearway_on, through, words_of
+from benchmarks.cluster_jobs import GANGS, GPUS, SMALL, STREAM_GANGS, STREAM_S, STREAM_SMALL, Job, queue, stream
 from clearway.model.events import Ended
-from clearway.sdk import Client
 from clearway.sim.run import simulate
 from tests.engines.ray_cluster import Cluster
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from clearway.sdk import Client
 
 TITLE = "a Ray cluster of four nodes with Clearway and without: starts, and a queue of gangs and small jobs"
 PLAIN = Path(__file__).parent / "beside" / "ray_plain.py"
@@ -42,7 +43,6 @@ POLICIES: dict[str, dict[str, Any]] = {
     "as they come": {"order": ["fifo"], "backfill": "easy"},
     "smallest area first": {"order": ["saf"], "backfill": "easy"},
 }
-LONGEST_S = 600.0
 HELD = "held but idle, device s"
 MICROS = 1_000_000
 
@@ -105,28 +105,16 @@ def _plain(cluster: Cluster, *words: str) -> dict[str, Any]:
     return found
 
 
-@contextmanager
-def _clearway(cluster: Cluster, policy: dict[str, Any]) -> Iterator[Client]:
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        settings = {"engine": "ray", "ray": {"address": cluster.address}, "policy": policy}
-        (home / "clearway.yaml").write_text(json.dumps(settings))
-        ensure_running(home)
-        try:
-            client = Client.connect(home)
-            while len(client.nodes()) < NODES:
-                time.sleep(0.05)
-            yield client
-        finally:
-            stop(home)
+def _on(cluster: Cluster, policy: dict[str, Any]) -> AbstractContextManager[Client]:
+    return clearway_on({"engine": "ray", "ray": {"address": cluster.address}, "policy": policy}, NODES)
 
 
 def _starts(cluster: Cluster) -> dict[str, float]:
     plain = _plain(cluster, "overhead", str(TASKS))
-    with _clearway(cluster, POLICIES["as they come"]) as client:
-        first = _through(client, 1)
-        alone = median(_through(client, 1) for _ in range(ALONE))
-        every = _through(client, TASKS)
+    with _on(cluster, POLICIES["as they come"]) as client:
+        first = through(client, 1)
+        alone = median(through(client, 1) for _ in range(ALONE))
+        every = through(client, TASKS)
     return {
         "first_task_ms": 1000 * first, "first_task_ray_ms": 1000 * plain["first_s"],
         "alone_ms": 1000 * alone, "alone_ray_ms": 1000 * plain["alone_s"],
@@ -135,24 +123,16 @@ def _starts(cluster: Cluster) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _through(client: Client, jobs: int) -> float:
-    began = time.perf_counter()
-    words = [{"name": f"start-{n}", "run": ["sleep", "0"], "gpus": 1, "cpus": 0.1} for n in range(jobs)]
-    for row in client.submit(words):
-        client.wait(f"id:{row['id']}", LONGEST_S)
-    return time.perf_counter() - began
-
-
 def _queues(cluster: Cluster, jobs: list[Job]) -> list[dict[str, str]]:
     """Have each in turn go through the jobs, and all of them again."""
     runs: dict[str, list[dict[str, float]]] = {}
     for _ in range(REPEATS):
         runs.setdefault("Ray alone", []).append(_by_ray(cluster, jobs))
         for name, policy in POLICIES.items():
-            with _clearway(cluster, policy) as client:
+            with _on(cluster, policy) as client:
                 time.sleep(READY_S)
                 with _watched(cluster) as held:
-                    over = _by_clearway(client, jobs)
+                    over = by_clearway(client, jobs)
             runs.setdefault(f"Clearway, {name}", []).append(_figures(jobs, over, held[0]))
     return [{"": name, **_spread(many)} for name, many in runs.items()]
 
@@ -160,7 +140,7 @@ def _queues(cluster: Cluster, jobs: list[Job]) -> list[dict[str, str]]:
 def _simulated(jobs: list[Job]) -> list[dict[str, str]]:
     fleet = {"nodes": [{"name": "n", "count": NODES, "gpus": GPUS}]}
     words = [
-        {word: said for word, said in _words(number, job).items() if word not in {"run", "cpus"}}
+        {word: said for word, said in words_of(number, job).items() if word not in {"run", "cpus"}}
         | {"submit": job["at"], "runtime": job["seconds"]}
         for number, job in enumerate(jobs)
     ]
@@ -187,34 +167,6 @@ def _by_ray(cluster: Cluster, jobs: list[Job]) -> dict[str, float]:
         with _watched(cluster) as held:
             said, _ = program.communicate("begin\n", LONGEST_S)
     return _figures(jobs, json.loads(said.splitlines()[-1])["over_s"], held[0])
-
-
-def _by_clearway(client: Client, jobs: list[Job]) -> list[float]:
-    began = time.perf_counter()
-    entered: list[str] = []
-    for at in dict.fromkeys(job["at"] for job in jobs):
-        time.sleep(max(began + at - time.perf_counter(), 0))
-        words = [_words(number, job) for number, job in enumerate(jobs) if job["at"] == at]
-        entered += [f"id:{row['id']}" for row in client.submit(words)]
-    over = []
-    for one in entered:
-        row = client.wait(one, LONGEST_S)
-        if row["state"] != "succeeded":
-            raise RuntimeError(f"{row['name']} is {row['state']}")
-        over.append((_moment(row["ended"]) - _moment(row["submitted"])).total_seconds())
-    return over
-
-
-def _words(number: int, job: Job) -> dict[str, Any]:
-    known = {word: job[word] for word in ("time_estimate", "time_limit") if word in job}
-    return known | {
-        "name": f"job-{number}", "run": ["sleep", str(job["seconds"])], "tasks": job["tasks"], "gpus": job["gpus"],
-        "cpus": 0.1, "one_per_node": True,
-    }  # fmt: skip
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
 
 
 @contextmanager

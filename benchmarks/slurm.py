@@ -7,29 +7,29 @@ those with which it looks most often. A gang is one job of several nodes there, 
 
 from __future__ import annotations
 
-import json
-import random
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from clearway.compose.launch import ensure_running, stop
+from benchmarks.by_clearway import LONGEST_S, by_clearway, clearway_on, through
+from benchmarks.cluster_jobs import GANGS, GPUS, SMALL, queue
 from clearway.engines.slurm.commands import nodes_of
-from clearway.sdk import Client
 from tests.engines.slurm_cluster import Cluster
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from clearway.sdk import Client
 
 TITLE = "a Slurm cluster of four nodes with Clearway and without: starts, and a queue of gangs and small jobs"
 ONLY = ("starts", "queue")
@@ -37,9 +37,7 @@ AS_IT_COMES = "bf_interval=30"
 """What Slurm does by itself."""
 AT_ITS_QUICKEST = "bf_interval=1,bf_resolution=1,sched_interval=1,batch_sched_delay=0,sched_min_interval=0"
 FIRST_ONES = 5
-NODES, GPUS, TASKS = 4, 4, 100
-SEED, SMALL, GANGS = 1, 36, 12
-LONGEST_S = 600.0
+NODES, TASKS = 4, 100
 POLICIES = {
     "as they come": {"order": ["fifo"], "backfill": "easy"},
     "shortest first": {"order": ["sjf"], "backfill": "easy"},
@@ -84,66 +82,20 @@ def _cluster(scheduling: str) -> Iterator[Cluster]:
             cluster.end()
 
 
-@contextmanager
-def _clearway(policy: dict[str, Any]) -> Iterator[Client]:
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        (home / "clearway.yaml").write_text(json.dumps({"engine": "slurm", "policy": policy}))
-        ensure_running(home)
-        try:
-            client = Client.connect(home)
-            while len(client.nodes()) < NODES:
-                time.sleep(0.05)
-            yield client
-        finally:
-            stop(home)
+def _on(policy: dict[str, Any]) -> AbstractContextManager[Client]:
+    return clearway_on({"engine": "slurm", "policy": policy}, NODES)
 
 
 def _starts(cluster: Cluster) -> dict[str, float]:
     task = {"tasks": 1, "gpus": 1, "seconds": 0}
     plain_first = median(max(_plain(cluster, [task])) for _ in range(FIRST_ONES))
     plain = max(_plain(cluster, [task] * TASKS))
-    with _clearway(POLICIES["as they come"]) as client:
-        first, every = median(_through(client, 1) for _ in range(FIRST_ONES)), _through(client, TASKS)
+    with _on(POLICIES["as they come"]) as client:
+        first, every = median(through(client, 1) for _ in range(FIRST_ONES)), through(client, TASKS)
     return {
         "first_task_ms": 1000 * first, "first_task_slurm_ms": 1000 * plain_first,
         "task_ms": 1000 * every / TASKS, "task_slurm_ms": 1000 * plain / TASKS,
     }  # fmt: skip
-
-
-def _through(client: Client, jobs: int) -> float:
-    began = time.perf_counter()
-    words = [{"name": f"start-{n}", "run": ["sleep", "0"], "gpus": 1, "cpus": 0.1} for n in range(jobs)]
-    for row in client.submit(words):
-        client.wait(f"id:{row['id']}", LONGEST_S)
-    return time.perf_counter() - began
-
-
-def _jobs() -> list[dict[str, Any]]:
-    draw = random.Random(SEED)
-    small = [{"tasks": 1, "gpus": 1, "seconds": round(draw.uniform(1, 4), 1)} for _ in range(SMALL)]
-    gangs = [
-        {"tasks": draw.choice((2, 3)), "gpus": GPUS, "seconds": round(draw.uniform(2, 5), 1)} for _ in range(GANGS)
-    ]
-    jobs = small + gangs
-    draw.shuffle(jobs)
-    return jobs
-
-
-def _queued(client: Client, jobs: list[dict[str, Any]]) -> list[float]:
-    words = [
-        {
-            "name": f"job-{number}", "run": ["sleep", str(job["seconds"])], "tasks": job["tasks"], "gpus": job["gpus"],
-            "cpus": 0.1, "one_per_node": True, "time_estimate": job["seconds"],
-        }
-        for number, job in enumerate(jobs)
-    ]  # fmt: skip
-    over = []
-    for entered in client.submit(words):
-        row = client.wait(f"id:{entered['id']}", LONGEST_S)
-        ended, submitted = (datetime.fromisoformat(row[word]) for word in ("ended", "submitted"))
-        over.append((ended - submitted).total_seconds())
-    return over
 
 
 def _row(name: str, jobs: list[dict[str, Any]], over: list[float], held_s: float) -> dict[str, str]:
@@ -176,13 +128,13 @@ def _plain(cluster: Cluster, jobs: list[dict[str, Any]]) -> list[float]:
 
 
 def _queues(cluster: Cluster, mark: str) -> list[dict[str, str]]:
-    jobs = _jobs()
+    jobs = queue()
     with _watched() as held:
         over = _plain(cluster, jobs)
     rows = [_row(f"Slurm alone{mark}", jobs, over, held[0])]
     for name, policy in POLICIES.items():
-        with _clearway(policy) as client, _watched() as held:
-            over = _queued(client, jobs)
+        with _on(policy) as client, _watched() as held:
+            over = by_clearway(client, jobs)
         rows.append(_row(f"Clearway, {name}{mark}", jobs, over, held[0]))
     return rows
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from clearway.compose.engines import Around, Reach, engine_of
-from clearway.compose.stores import engine_home, lead, mark_of, upkeep_of
+from clearway.compose.stores import MARK, engine_home, lead, upkeep_of, word_of
 from clearway.compose.watching import watching_of
 from clearway.control import Anchor, Board, Controller, SystemClock, last_moment_us
 from clearway.engines.local.paths import log_path
@@ -79,7 +79,7 @@ def assemble(settings: Settings, on_end: Callable[[BaseException | None], None] 
         watching = watching_of(settings, journal, board)
         reach = Reach(settings)
         led = (journal.place, journal.term)
-        engine = engine_of(Around(settings, led, watching.traces, reach, mark_of(journal)))
+        engine = engine_of(Around(settings, led, watching.traces, reach, word_of(journal, MARK)))
         world = World(policy)
         world.forecasting = Forecasting(RunTimes(_adviser(settings)))
         controller = Controller(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("clearway.store")
 JOURNAL, CALLS, SQLITE = "journal.db", "calls.db", "sqlite"
-MARK, MARK_BYTES = "mark", 16
+MARK, WORD_BYTES = "mark", 16
 LOOK_S = 0.5
 """So often a standby looks whether its leader is still there."""
 
@@ -65,12 +65,15 @@ def lead(settings: Settings) -> SqlJournal:
         time.sleep(LOOK_S)
 
 
-def mark_of(journal: SqlJournal) -> str:
-    """Return a word that no other journal has: two homes may have the same path, on two machines."""
-    known = journal.recall(MARK)
+def word_of(journal: SqlJournal, name: str) -> str:
+    """Return the word that a journal keeps under a name: made once, and no other journal has the same.
+
+    Two homes may have the same path, on two machines; yet they share no tasks and no traces.
+    """
+    known = journal.recall(name)
     if known is None:
-        known = secrets.token_hex(MARK_BYTES)
-        journal.remember(MARK, known)
+        known = secrets.token_hex(WORD_BYTES)
+        journal.remember(name, known)
     return known
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from clearway.compose.stores import word_of
 from clearway.config.notices import Webhook
 from clearway.config.telemetry import read_secret
 from clearway.model.errors import InputError
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from clearway.store.sql import SqlJournal
 
 TRACES = "traces"
-SEED_BYTES = 16
 
 
 class Watching(NamedTuple):
@@ -62,7 +61,7 @@ def watching_of(settings: Settings, journal: SqlJournal, board: Board) -> Watchi
         from clearway.observe.spans import Spans
         from clearway.observe.telemetry import Telemetry
 
-        traces = _seed(journal)
+        traces = word_of(journal, TRACES)
         sent = Telemetry(settings.telemetry.endpoint, settings.telemetry.headers())
         watchers.append(Spans(traces, journal, node_name, sent))
         ends.append(sent.close)
@@ -81,7 +80,7 @@ def _noticing(settings: Settings, journal: SqlJournal) -> tuple[Noticing, Outbox
     from clearway.observe.outbox import Outbox
 
     outbox = Outbox(settings.home / "notices", [_place(said) for said in settings.notices])
-    noticing = Noticing(_seed(journal)[:8], journal, outbox.put, outbox.since(), outbox.done)
+    noticing = Noticing(word_of(journal, TRACES)[:8], journal, outbox.put, outbox.since(), outbox.done)
     outbox.look = noticing.look
     noticing.ready = outbox.start
     return noticing, outbox
@@ -95,12 +94,3 @@ def _place(said: Webhook | Mail) -> Place:
     from clearway.observe.mail import ToMail
 
     return ToMail(said, "" if said.password_file is None else read_secret("password_file", said.password_file))
-
-
-def _seed(journal: SqlJournal) -> str:
-    """Return what numbers of traces follow from: made once for a journal, so that two homes never share a trace."""
-    known = journal.recall(TRACES)
-    if known is None:
-        known = secrets.token_hex(SEED_BYTES)
-        journal.remember(TRACES, known)
-    return known

@@ -1,4 +1,4 @@
-"""The jobs of the benchmark `ray`, made up from a seed: small ones of a device, and gangs of whole nodes."""
+"""The jobs of the benchmarks `ray` and `slurm`, made from a seed: small ones of a device, gangs of whole nodes."""
 
 from __future__ import annotations
 
